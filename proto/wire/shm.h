@@ -1,0 +1,202 @@
+// The shared memory between a profiled process and its readers.
+//
+// What it is: one memfd per process, created and sealed (F_SEAL_SHRINK | F_SEAL_GROW) by the agent and passed to the collector with
+// the hello message. Everything a reader needs to go on without the process is in it.
+//
+//   offset 0            Header            one page: identity, sizes, clock, control word, loss counters
+//   waiters_offset      uint32_t[4096]    how many threads are about to block on an object with this hash (see Waiters below)
+//   slots_offset        ThreadSlot[slot_count]    one per thread that ever recorded, 192 bytes each
+//   strings_offset      StringTable: uint32_t offset[string_capacity], then the bytes
+//   rings_offset        Record[ring_records] per slot, slot i at rings_offset + i * ring_records * 64
+//   big_rings_offset    Record[big_ring_records] for big_ring_count threads that carry GPU records
+//
+// Who writes: the thread that owns a slot writes its slot and ring; agent code under agent locks writes strings; the streaming
+// thread writes clock and counters; control is written by the streaming thread, or by the collector when there is none.
+// Who reads: the agent's streaming thread, and the collector after a death or when there is no streaming thread. A reader
+// trusts nothing: sizes and offsets are checked against the size of the memfd, values are copied out once, then checked.
+// Units: Record times of host kinds are clock ticks (Header::clock converts), of GPU kinds CLOCK_MONOTONIC nanoseconds.
+// Failure: a reader that finds anything out of range stops reading that part and counts it; nothing here can be fatal.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "proto/wire/calls.h"
+
+namespace stallscope::wire {
+
+inline constexpr uint64_t kShmMagic = 0x31304d4853535453;  // "STSSHM01" little-endian
+inline constexpr uint16_t kVersionMajor = 1;               // another major is refused by both sides
+inline constexpr uint16_t kVersionMinor = 0;
+
+enum class RecordKind : uint16_t {
+  kNone = 0,
+  kWait = 1,
+  kWake = 2,
+  kCudaCall = 3,
+  kGpuOp = 4,
+  kRange = 5,
+  kState = 6,
+};
+
+// One event. One cache line, written by the thread that owns the ring.
+//
+// `sequence` is index + 1 once the record is complete and 0 while it is being written (store 0, release fence, fields, release
+// store; a reader loads it with acquire, copies the fields, acquire fence, loads it again: equal and expected, or the record
+// is torn or overwritten). Indices are reserved with an unlocked fetch-add, so a signal handler on the same thread may record too.
+//
+//            kWait                    kWake              kCudaCall                kGpuOp                      kRange
+// begin      ticks                    ticks              ticks                    host ns                     ticks
+// duration   ticks                    0                  ticks                    ns                          ticks (0: mark)
+// object     ObjectKind of the call;  the same object    stream handle            low 32: name string id,     text string id
+//            fds as FdObject(fd)                                                  high 32: launch shape id
+// argument   timeout asked, ns        woken tid or 0     by CudaCallClass         bytes, or graph node id     number[0]
+//            (kNoTimeout: none)                                                   (kernels)
+// detail     ready count / count of   written fd + 1     PackCudaDetail()         PackGpuDetail()             domain string id
+//            collapsed spins          or 0
+// id         0                        0                  correlation id or 0      correlation id              range id
+// stack      stack id or 0            stack id or 0      stack id or 0            stream id (CUPTI's)         0
+// call       OsCall                   OsCall             callback id              GpuOpKind                   RangeKind
+// result     return value or -errno   0                  cudaError / CUresult     context id                  0
+struct alignas(64) Record {
+  std::atomic<uint64_t> sequence;
+  uint64_t begin;
+  uint64_t duration;
+  uint64_t object;
+  uint64_t argument;
+  uint64_t detail;
+  uint32_t id;
+  uint32_t stack;
+  uint16_t kind;  // RecordKind
+  uint16_t call;
+  int32_t result;
+};
+static_assert(sizeof(Record) == 64 && offsetof(Record, kind) == 56 && offsetof(Record, result) == 60);
+
+inline constexpr uint64_t kNoTimeout = ~uint64_t{0};
+
+// detail of a kCudaCall: class 0-7, domain 8-15, copy kind 16-23, flags 24-31.
+inline constexpr uint64_t kCudaFlagPageable = 1;   // an async copy whose host side is pageable (it blocks)
+inline constexpr uint64_t kCudaFlagNoCupti = 2;    // seen by interposition only: no correlation id will come
+inline constexpr uint64_t kCudaFlagCapturing = 4;  // the stream was being captured: nothing ran
+constexpr uint64_t PackCudaDetail(CudaCallClass call_class, CudaDomain domain, CopyKind copy, uint64_t flags) {
+  return static_cast<uint64_t>(call_class) | static_cast<uint64_t>(domain) << 8 | static_cast<uint64_t>(copy) << 16 |
+         flags << 24;
+}
+
+// detail of a kGpuOp: device 0-7, copy kind 8-15, source memory kind 16-23, destination memory kind 24-31, graph id 32-63
+// (0: not from a graph). Memory kinds are CUPTI's CUpti_ActivityMemoryKind.
+constexpr uint64_t PackGpuDetail(uint32_t device, CopyKind copy, uint8_t source_memory, uint8_t destination_memory,
+                                 uint32_t graph_id) {
+  return (device & 0xff) | static_cast<uint64_t>(copy) << 8 | static_cast<uint64_t>(source_memory) << 16 |
+         static_cast<uint64_t>(destination_memory) << 24 | static_cast<uint64_t>(graph_id) << 32;
+}
+
+// What a thread is blocked in now. Odd `version` while it is being changed; call_plus_one 0 when the thread is not blocked.
+struct CurrentWait {
+  std::atomic<uint32_t> version;
+  uint16_t kind;           // RecordKind::kWait or kCudaCall
+  uint16_t call_plus_one;  // OsCall or callback id, plus one; 0: not blocked
+  uint64_t object;
+  uint64_t begin;  // ticks
+  uint32_t stack;
+  uint32_t reserved;
+};
+static_assert(sizeof(CurrentWait) == 32);
+
+enum class SlotState : uint32_t { kFree = 0, kLive = 1, kExited = 2 };
+
+struct alignas(64) ThreadSlot {
+  std::atomic<uint32_t> state;  // SlotState
+  uint32_t tid;
+  uint64_t start_ticks;         // when the slot was taken; (tid, start_ticks) names the thread
+  char name[16];                // pthread name when the slot was taken, NUL-terminated
+  uint32_t generation;          // how often the slot was reused; a reader starts over when it changes
+  uint32_t big_ring_plus_one;   // 0: ring in rings, else index of the big ring + 1
+  uint64_t reserved0[3];
+  // --- line 1: written on each record by the owner
+  alignas(64) std::atomic<uint64_t> head;  // next index to reserve; records are at index % ring size
+  std::atomic<uint64_t> short_waits;       // finished waits under the threshold: counted only
+  CurrentWait current;
+  uint64_t reserved1;
+  // --- line 2: written by whoever drains the ring
+  alignas(64) std::atomic<uint64_t> drained;  // indices below were streamed or lost
+  std::atomic<uint64_t> lost;                 // overwritten before they were drained (cumulative)
+  uint64_t reserved2[6];
+};
+static_assert(sizeof(ThreadSlot) == 192 && offsetof(ThreadSlot, head) == 64 && offsetof(ThreadSlot, drained) == 128);
+
+enum class ClockKind : uint32_t { kMonotonicNs = 0, kTsc = 1 };
+
+// ns = base_ns + ((ticks - base_ticks) * mult) >> shift, signed difference, 128-bit product.
+// Guarded by version (odd while changing); refreshed by the streaming thread.
+struct ClockCalibration {
+  std::atomic<uint32_t> version;
+  uint32_t kind;  // ClockKind
+  uint64_t base_ticks;
+  uint64_t base_ns;
+  uint64_t mult;
+  uint32_t shift;
+  uint32_t uncertainty_ns;
+};
+static_assert(sizeof(ClockCalibration) == 40);
+
+// Control word: what the hooks read (one relaxed load). Level in bits 0-7 (Level), recording on/off in bit 8, stacks bit 9.
+enum class Level : uint8_t { kOff = 0, kBudget = 1, kKernels = 2, kNodes = 3 };
+inline constexpr uint32_t kControlRecording = 1u << 8;
+inline constexpr uint32_t kControlStacks = 1u << 9;
+
+// Loss and trouble, by cause; cumulative.
+enum class Counter : uint32_t {
+  kSlotsExhausted = 0,     // a thread found no slot: its events were not recorded
+  kStringsExhausted,       // a name did not fit into the string table
+  kCuptiDropped,           // CUPTI had no buffer (cuptiActivityGetNumDroppedRecords)
+  kGpuZeroTime,            // start or end 0: no number made of it
+  kGpuReversedTime,        // end before start
+  kGpuBeforeLaunch,        // start before its own launch by more than the margin
+  kGpuUnfinished,          // end 0 on a forced flush
+  kGpuUnknownKind,         // record kinds we do not read
+  kCuptiErrors,            // calls into CUPTI that failed
+  kSocketRetries,          // the socket was full; frames waited in the rings
+  kFramesDropped,          // frames given up because the collector went away
+  kInternal,               // a state that should not happen; the event was skipped
+  kCount
+};
+
+struct Header {
+  uint64_t magic;  // kShmMagic, written last (release)
+  uint16_t version_major;
+  uint16_t version_minor;
+  uint32_t pid;
+  uint64_t process_start_ns;  // CLOCK_MONOTONIC when the agent was set up
+  uint64_t total_bytes;       // size of the memfd
+  uint64_t waiters_offset, slots_offset, strings_offset, rings_offset, big_rings_offset;
+  uint32_t waiter_count, slot_count, string_capacity, string_bytes;
+  uint32_t ring_records, big_ring_records, big_ring_count, reserved0;
+  std::atomic<uint32_t> control;          // hooks read, streaming thread or collector writes
+  std::atomic<uint32_t> wait_threshold_ns;  // finished waits below are only counted (default 1000)
+  std::atomic<uint32_t> slots_used;       // slots [0, slots_used) were ever taken
+  std::atomic<uint32_t> strings_used;     // string ids [1, strings_used] are valid (release after the bytes)
+  std::atomic<uint32_t> string_bytes_used;
+  std::atomic<uint32_t> big_rings_used;
+  std::atomic<uint64_t> heartbeat_ns;     // streaming thread's last round, 0: there is none
+  std::atomic<uint64_t> agent_cpu_ns;     // CPU time of the streaming thread and of decoding, cumulative
+  ClockCalibration clock;
+  std::atomic<uint64_t> counters[32];     // Counter
+};
+static_assert(offsetof(Header, control) == 104 && sizeof(Header) <= 4096);
+
+// Waiters: counters hashed by object. A thread about to block increments, after it has returned decrements; unlock, signal,
+// post and write load the counter once and record a wake-up only when it is not zero. A hash collision costs one needless
+// wake record, never a lost one.
+constexpr uint32_t WaiterIndex(uint64_t object, uint32_t waiter_count) {
+  return static_cast<uint32_t>((object * 0x9e3779b97f4a7c15u) >> 40) & (waiter_count - 1);
+}
+// File descriptors share the table with addresses; low numbers would collide with nothing real.
+constexpr uint64_t FdObject(int fd) { return 0x7fff'0000'0000'0000u | static_cast<uint32_t>(fd); }
+
+// Strings: entry i (id = i + 1) starts at the byte offset[i]: uint32_t length, then the bytes, not NUL-terminated.
+// Ids are never reused. What a string is follows from where its id stands.
+
+}  // namespace stallscope::wire
