@@ -1,0 +1,172 @@
+// What the collector's stages and the offline tools see of a process: decoded, checked, in host nanoseconds.
+//
+// Written by: ingest (from packed batches of a socket or a capture) and the memfd reader (from raw records of a dead process).
+// Read by: EventSinks: the timeline, the tables, dump. Ids of objects are raw again (addresses, handles, wire::FdObject);
+// names are string ids of the process, resolved through ProcessNames.
+// Units: CLOCK_MONOTONIC nanoseconds of the host (HostNs). An event is [begin, begin + duration].
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "proto/wire/calls.h"
+
+namespace stallscope {
+
+using HostNs = int64_t;
+using ThreadIndex = uint32_t;  // process-private number of a thread, from 1
+using StringId = uint32_t;     // process-private number of a string, from 1; 0: none
+using StackId = uint32_t;
+
+struct WaitEvent {
+  ThreadIndex thread;
+  wire::OsCall call;  // may be past kCount when the agent is newer
+  HostNs begin, end;
+  uint64_t object;
+  int32_t result;
+  uint32_t count;              // ready events; collapsed calls of a spin
+  uint64_t timeout_ns_plus_one;  // 0: none asked for
+  StackId stack;
+};
+
+struct WakeEvent {
+  ThreadIndex thread;
+  wire::OsCall call;
+  HostNs at;
+  uint64_t object;
+  uint32_t woken_tid;    // 0: not known
+  uint32_t fd_plus_one;  // written descriptor when the object is an epoll set
+  StackId stack;
+};
+
+struct CudaCallEvent {
+  ThreadIndex thread;
+  uint16_t call;  // callback id; name through ProcessNames::CallName(domain, call)
+  wire::CudaDomain domain;
+  wire::CudaCallClass call_class;
+  wire::CopyKind copy_kind;
+  uint8_t flags;  // wire::kCudaFlag*
+  HostNs begin, end;
+  uint32_t correlation;  // 0: not known
+  int32_t result;
+  uint64_t stream;    // handle; 0: legacy default stream
+  uint64_t argument;  // by class: bytes, event handle, executable graph handle
+  StackId stack;
+};
+
+struct GpuOpEvent {
+  wire::GpuOpKind kind;
+  wire::CopyKind copy_kind;
+  uint8_t source_memory, destination_memory;  // CUpti_ActivityMemoryKind
+  uint32_t device, context, stream;           // CUPTI's numbers
+  uint32_t correlation;
+  uint32_t graph;    // 0: not from a graph
+  StringId name;     // kernels
+  uint32_t shape;
+  HostNs begin, end;
+  uint64_t argument;  // bytes, or graph node id of a kernel
+};
+
+struct RangeEvent {
+  ThreadIndex thread;
+  wire::RangeKind kind;
+  HostNs begin, end;
+  StringId text, domain;
+  uint64_t number;
+  uint32_t range_id;
+};
+
+struct StateEvent {
+  uint32_t what;  // stallscope.v1.State.What
+  HostNs at;
+  uint64_t value;
+  std::string text;
+};
+
+struct ThreadSampleEvent {
+  ThreadIndex thread;
+  HostNs at;
+  uint64_t on_cpu_ns, run_delay_ns, voluntary_switches, involuntary_switches;  // cumulative
+};
+
+// Cumulative counters of one process; field by field as in stallscope.v1.Health.
+struct HealthEvent {
+  HostNs at = 0;
+  uint64_t events = 0, ring_lost = 0, short_waits = 0;
+  uint64_t counters[static_cast<int>(32)] = {};
+  uint64_t agent_cpu_ns = 0, process_cpu_ns = 0, socket_bytes = 0;
+  uint32_t level = 0;
+};
+
+// Records of one thread's ring [first, first + count) were overwritten before anybody read them.
+struct LossEvent {
+  ThreadIndex thread;
+  uint64_t records;
+  HostNs from, to;  // between which times, as far as is known
+};
+
+struct ProcessIdentity {
+  std::string boot_id;
+  uint32_t pid = 0;
+  uint64_t start_ticks = 0;
+  bool operator==(const ProcessIdentity&) const = default;
+};
+
+struct ProcessInfo {
+  uint32_t process = 0;  // number within the collector or capture
+  ProcessIdentity identity;
+  uint32_t parent_pid = 0, uid = 0;
+  std::string executable, process_name, agent_version;
+  HostNs agent_start = 0;
+  bool streaming = false, simulated_gpu = false;
+  uint32_t level = 0;
+};
+
+struct ThreadInfo {
+  ThreadIndex thread = 0;
+  uint32_t tid = 0;
+  std::string name;
+  HostNs begin = 0;
+};
+
+// Names of one process. Valid for as long as the process is known; views stay valid (nothing is removed).
+class ProcessNames {
+ public:
+  virtual ~ProcessNames() = default;
+  virtual std::string_view String(StringId id) const = 0;  // "" when unknown
+  // "cudaDeviceSynchronize_v3020" as the library says it; "cuda_runtime_<n>" when unknown.
+  virtual std::string_view CallName(wire::CudaDomain domain, uint16_t call) const = 0;
+  virtual const ThreadInfo* Thread(ThreadIndex thread) const = 0;  // nullptr when unknown
+};
+
+// Receives the events of one process, each thread's (and each GPU record source's) in the order in which they ended; there is no
+// order between threads. Single thread. The arguments are valid during the call only.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void OnThread(const ThreadInfo&) {}
+  virtual void OnWait(const WaitEvent&) {}
+  virtual void OnWake(const WakeEvent&) {}
+  virtual void OnCudaCall(const CudaCallEvent&) {}
+  virtual void OnGpuOp(const GpuOpEvent&) {}
+  virtual void OnRange(const RangeEvent&) {}
+  virtual void OnState(const StateEvent&) {}
+  virtual void OnThreadSample(const ThreadSampleEvent&) {}
+  virtual void OnHealth(const HealthEvent&) {}
+  virtual void OnLoss(const LossEvent&) {}
+  virtual void OnClock(HostNs monotonic, int64_t realtime_ns, uint64_t gpu_uncertainty_ns) {
+    (void)monotonic, (void)realtime_ns, (void)gpu_uncertainty_ns;
+  }
+  virtual void OnGoodbye(HostNs, bool /*exec*/) {}
+};
+
+// Receives whole processes: a collector's sessions, or the content of a capture file.
+class ProcessSink {
+ public:
+  virtual ~ProcessSink() = default;
+  // A new process. `names` outlives the returned sink; the sink is owned by the ProcessSink. Never nullptr.
+  virtual EventSink* OnProcess(const ProcessInfo& process, const ProcessNames* names) = 0;
+};
+
+}  // namespace stallscope
