@@ -1,0 +1,46 @@
+// Capture files (.stallcap): write what the collector receives, read it back as the same events.
+//
+// The bytes are drawn in collector/capture/format.h. A file cut anywhere is readable up to its last whole block. A reader treats the
+// file as foreign data.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "collector/base/event.h"
+
+namespace stallscope::v1 {
+class Frame;
+}
+
+namespace stallscope {
+
+// Appends frames in the order given; blocks are compressed and written on the caller's thread when they reach ~256 KiB or
+// Flush is called. After a write error (disk full) it stops writing, keeps what is on disk valid, and status() says why.
+class CaptureWriter {
+ public:
+  virtual ~CaptureWriter() = default;
+  static absl::StatusOr<std::unique_ptr<CaptureWriter>> Create(const std::string& path);
+  virtual void Append(const v1::Frame& frame) = 0;
+  virtual void Flush() = 0;
+  // Writes the index and closes. Also done by the destructor.
+  virtual absl::Status Close() = 0;
+  virtual const absl::Status& status() const = 0;
+  virtual uint64_t bytes_written() const = 0;
+};
+
+struct CaptureSummary {
+  uint64_t file_bytes = 0, blocks = 0, frames = 0, events = 0;
+  bool truncated = false;        // the last block was cut or damaged; everything before it was delivered
+  uint64_t readable_bytes = 0;   // up to the last whole block
+  std::string warning;           // one line for the user when truncated or with frames skipped; else empty
+};
+
+// Reads a whole capture into the sink. InvalidArgument: not a capture, or another major version (both named in the message).
+// NotFound / PermissionDenied from the file system. A truncated file is OK with summary.truncated.
+absl::StatusOr<CaptureSummary> ReadCapture(const std::string& path, ProcessSink* sink);
+
+}  // namespace stallscope
