@@ -131,6 +131,22 @@ enum class CudaCallClass : uint8_t {
   kHostFunc = 19,
 };
 
+// Whether Record::argument of a call of this class is a handle (an event, an executable graph) rather than a number of bytes.
+// In the stream such an argument is the id of an Intern.objects entry.
+constexpr bool ArgumentIsObject(CudaCallClass call_class) {
+  switch (call_class) {
+    case CudaCallClass::kGraphLaunch:
+    case CudaCallClass::kSyncEvent:
+    case CudaCallClass::kEventRecord:
+    case CudaCallClass::kStreamWaitEvent:
+    case CudaCallClass::kQueryEvent:
+    case CudaCallClass::kGraphBuild:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Values of cudaMemcpyKind, as CUDA numbers them.
 enum class CopyKind : uint8_t { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kDefault = 4,
                                 kPeerToPeer = 10, kUnknown = 255 };
