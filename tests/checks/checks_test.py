@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The checks find what they are for: each is run on a small tree with one violation, and on one without."""
+import pathlib
+import tempfile
+import unittest
+
+import docs_paths
+import include_rules
+import tree_rules
+
+
+class Tree:
+    """A throwaway repository: path -> text."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return self
+
+
+class IncludeRules(unittest.TestCase):
+    def found(self, name, include):
+        tree = Tree().write(name, f'// one line\n#include "{include}"\n')
+        return list(include_rules.problems(tree.root))
+
+    def test_earlier_stage_including_a_later_one_is_named_with_file_and_line(self):
+        found = self.found("collector/timeline/lane.cc", "collector/budget/report.h")
+        self.assertEqual(len(found), 1)
+        self.assertTrue(found[0].startswith("collector/timeline/lane.cc:2:"), found)
+
+    def test_later_stage_including_an_earlier_one_is_fine(self):
+        self.assertEqual(self.found("collector/budget/walk.cc", "collector/timeline/lane.h"), [])
+
+    def test_collector_including_tools_is_refused(self):
+        self.assertEqual(len(self.found("collector/serve/http.cc", "tools/cli/command.h")), 1)
+
+    def test_agent_including_the_schema_is_refused(self):
+        self.assertEqual(len(self.found("agent/stream/sender.cc", "proto/stallscope/v1/frame.pb.h")), 1)
+        self.assertEqual(self.found("agent/stream/sender.cc", "proto/wire/shm.h"), [])
+
+    def test_unknown_stage_is_refused(self):
+        self.assertEqual(len(self.found("collector/budget/walk.cc", "collector/novelty/new.h")), 1)
+
+
+class TreeRules(unittest.TestCase):
+    def found(self, name, text):
+        tree = Tree().write(name, text)
+        return list(tree_rules.problems(tree.root))
+
+    def test_machine_path_is_found(self):
+        self.assertEqual(len(self.found("docs/a.md", "see /" + "home/alice/src/x\n")), 1)
+
+    def test_paths_that_every_machine_has_are_fine(self):
+        self.assertEqual(self.found("docs/a.md", "see /usr/lib, ~/work/x and $HOME/root/x\n"), [])
+
+    def test_registry_host_is_found(self):
+        self.assertEqual(len(self.found("a.json", '"resolved": "https://' + 'registry.' + 'npmjs.' + 'org/x"\n')), 1)
+
+    def test_overlong_source_is_found(self):
+        self.assertEqual(len(self.found("agent/os/hooks.cc", "\n" * (tree_rules.MAX_SOURCE_LINES + 1))), 1)
+
+    def test_name_that_says_nothing_is_found(self):
+        self.assertEqual(len(self.found("collector/base/" + "utils" + ".h", "\n")), 1)
+
+
+class DocsPaths(unittest.TestCase):
+    def found(self, text):
+        tree = Tree().write("docs/a.md", text).write("agent/os/hooks.cc", "")
+        return list(docs_paths.problems(tree.root, ["docs/a.md"]))
+
+    def test_missing_path_is_found_with_its_line(self):
+        found = self.found("one\n\n`agent/os/moved.cc`\n")
+        self.assertEqual(len(found), 1)
+        self.assertTrue(found[0].startswith("docs/a.md:3:"), found)
+
+    def test_existing_paths_patterns_and_braces_are_fine(self):
+        self.assertEqual(self.found("`agent/os/hooks.cc` `agent/os/*.cc` `agent/<folder>/hooks.cc` `agent/os/{hooks.cc}`"), [])
+
+    def test_missing_document_is_found(self):
+        tree = Tree()
+        self.assertEqual(len(list(docs_paths.problems(tree.root, ["docs/none.md"]))), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
