@@ -1,0 +1,91 @@
+// What every hook needs to know about this process, reachable without a branch on "is the agent set up".
+//
+// Before set-up, and after the agent turned itself off, the pointers lead to zeroed static memory: no recording, nobody
+// waits. Written by agent/entry (set-up, rebirth in a forked child); read by every thread of the program.
+//
+// Fork detection: the epoch lies in a page with MADV_WIPEONFORK, so it reads 0 in a child of fork, _Fork, a raw fork or
+// a clone without CLONE_VM (pthread_atfork handlers run for the first of these only). A vfork child shares the memory,
+// keeps the epoch and so keeps recording as the thread that it borrowed, which is suspended meanwhile.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "proto/wire/shm.h"
+
+namespace stallscope::agent {
+
+inline constexpr uint32_t kWaiterCount = 4096;
+
+// Nonzero while this process is set up; counts set-ups, so a value never comes back in a process.
+struct alignas(4096) EpochPage {
+  std::atomic<uint32_t> epoch;
+};
+
+// Private half of a thread's slot: what readers of the shared memory need not see.
+struct WaiterEntry {
+  uint64_t object;  // 0: none
+  uintptr_t frame;  // stack address of the registration; tells an abandoned one (longjmp) from an outer one
+};
+inline constexpr uint32_t kMaxWaiterEntries = 8;
+struct alignas(64) ThreadState {
+  wire::ThreadSlot* slot;
+  wire::Record* ring;
+  uint64_t ring_mask;
+  uint32_t slot_index;
+  std::atomic<uint32_t> taken;  // 1 from the claim until the reaper gave the slot back
+  uint32_t yield_count;         // collapsed sched_yield calls of the interval that runs now
+  uint32_t waiting_count;
+  uint64_t yield_begin, yield_end;
+  WaiterEntry waiting[kMaxWaiterEntries];
+};
+
+// The agent's whole static TLS, initial-exec. `epoch` equals EpochPage::epoch while `state` is this thread's.
+struct ThreadLocal {
+  ThreadState* state;
+  uint32_t epoch;
+  uint16_t inside;    // depth of InsideAgent
+  uint16_t claiming;  // a signal handler's hook must not claim a second slot
+};
+extern thread_local ThreadLocal t_local __attribute__((tls_model("initial-exec")));
+static_assert(sizeof(ThreadLocal) <= 64);
+
+extern EpochPage g_no_epoch;
+extern wire::Header g_no_header;
+extern std::atomic<uint32_t> g_no_waiters[kWaiterCount];
+
+extern EpochPage* g_epoch;                // never null
+extern wire::Header* g_header;            // never null
+extern std::atomic<uint32_t>* g_waiters;  // never null, kWaiterCount entries
+extern ThreadState* g_threads;            // Header::slot_count entries, null before set-up
+extern bool g_use_tsc;
+extern std::atomic<uint64_t> g_ticks_per_ns_q20;  // ticks of one ns, times 2^20
+
+// Control word says record, and this is no child in transition.
+inline bool ProcessRecords() noexcept {
+  return (g_header->control.load(std::memory_order_relaxed) & wire::kControlRecording) != 0 &&
+         g_epoch->epoch.load(std::memory_order_relaxed) != 0;
+}
+
+// Slow path of CurrentThread: claims a slot. nullptr when there is none or the agent is not set up here.
+ThreadState* ClaimThread() noexcept;
+
+// The calling thread's state, nullptr when it cannot record now.
+inline ThreadState* CurrentThread() noexcept {
+  const uint32_t epoch = g_epoch->epoch.load(std::memory_order_relaxed);
+  if (__builtin_expect(epoch == 0 || t_local.inside != 0, 0)) return nullptr;
+  if (__builtin_expect(t_local.epoch == epoch, 1)) return t_local.state;
+  return ClaimThread();
+}
+
+// Puts a slot back into use. Called by the streaming thread alone, once the thread is gone and its ring drained or
+// given up.
+void ReleaseThread(ThreadState* state) noexcept;
+
+// The ring that belongs to the slot itself, in g_header's memory.
+void UseSmallRing(ThreadState* state) noexcept;
+
+// Set-up of a fresh shared memory: nothing of it is taken.
+void ForgetSlots() noexcept;
+
+}  // namespace stallscope::agent
