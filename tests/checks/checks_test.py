@@ -6,15 +6,17 @@ import unittest
 
 import docs_paths
 import include_rules
+import summarize
 import tree_rules
 
 
 class Tree:
-    """A throwaway repository: path -> text."""
+    """A throwaway repository, gone after the test."""
 
-    def __init__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.root = pathlib.Path(self.folder.name)
+    def __init__(self, test):
+        folder = tempfile.TemporaryDirectory()
+        test.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
 
     def write(self, name, text):
         path = self.root / name
@@ -25,7 +27,7 @@ class Tree:
 
 class IncludeRules(unittest.TestCase):
     def found(self, name, include):
-        tree = Tree().write(name, f'// one line\n#include "{include}"\n')
+        tree = Tree(self).write(name, f'// one line\n#include "{include}"\n')
         return list(include_rules.problems(tree.root))
 
     def test_earlier_stage_including_a_later_one_is_named_with_file_and_line(self):
@@ -49,7 +51,7 @@ class IncludeRules(unittest.TestCase):
 
 class TreeRules(unittest.TestCase):
     def found(self, name, text):
-        tree = Tree().write(name, text)
+        tree = Tree(self).write(name, text)
         return list(tree_rules.problems(tree.root))
 
     def test_machine_path_is_found(self):
@@ -70,7 +72,7 @@ class TreeRules(unittest.TestCase):
 
 class DocsPaths(unittest.TestCase):
     def found(self, text):
-        tree = Tree().write("docs/a.md", text).write("agent/os/hooks.cc", "")
+        tree = Tree(self).write("docs/a.md", text).write("agent/os/hooks.cc", "")
         return list(docs_paths.problems(tree.root, ["docs/a.md"]))
 
     def test_missing_path_is_found_with_its_line(self):
@@ -82,8 +84,53 @@ class DocsPaths(unittest.TestCase):
         self.assertEqual(self.found("`agent/os/hooks.cc` `agent/os/*.cc` `agent/<folder>/hooks.cc` `agent/os/{hooks.cc}`"), [])
 
     def test_missing_document_is_found(self):
-        tree = Tree()
+        tree = Tree(self)
         self.assertEqual(len(list(docs_paths.problems(tree.root, ["docs/none.md"]))), 1)
+
+
+class Summarize(unittest.TestCase):
+    GTEST = """[==========] Running 4 tests from 1 test suite.
+[ RUN      ] Lane.Full
+[       OK ] Lane.Full (0 ms)
+[ RUN      ] Lane.NoGpu
+lane_test.cc:12: Skipped
+there is no GPU here
+
+[  SKIPPED ] Lane.NoGpu (0 ms)
+[ RUN      ] Lane.Wrong
+lane_test.cc:20: Failure
+[  FAILED  ] Lane.Wrong (0 ms)
+[==========] 3 tests from 1 test suite ran. (0 ms total)
+[  PASSED  ] 1 test.
+[  SKIPPED ] 1 test, listed below:
+[  SKIPPED ] Lane.NoGpu
+[  FAILED  ] 1 test, listed below:
+[  FAILED  ] Lane.Wrong
+"""
+
+    def summary(self, *cases):
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as junit:
+            junit.write("<testsuite>" + "".join(cases) + "</testsuite>")
+            junit.flush()
+            total = summarize.Sum()
+            total.add_junit(junit.name)
+            return total
+
+    def test_cases_of_a_gtest_binary_are_counted_one_by_one_with_reasons(self):
+        total = self.summary(f'<testcase name="lane_test" status="fail"><failure message="Failed"/>'
+                             f"<system-out>{self.GTEST}</system-out></testcase>")
+        self.assertEqual(total.passed, 1)
+        self.assertEqual(total.skipped, [("lane_test: Lane.NoGpu", "there is no GPU here")])
+        self.assertEqual([name for name, _ in total.failed], ["lane_test: Lane.Wrong"])
+
+    def test_script_that_skips_itself_gives_its_last_line_as_the_reason(self):
+        total = self.summary('<testcase name="format" status="notrun"><system-out>SKIPPED: no clang-format</system-out></testcase>')
+        self.assertEqual(total.skipped, [("format", "SKIPPED: no clang-format")])
+
+    def test_crashed_binary_counts_as_one_failure(self):
+        total = self.summary('<testcase name="lane_test" status="fail"><failure message="SEGFAULT"/><system-out>x</system-out></testcase>')
+        self.assertEqual(len(total.failed), 1)
+        self.assertIn("SEGFAULT", total.failed[0][1])
 
 
 if __name__ == "__main__":
