@@ -1,14 +1,17 @@
 // What the collector's stages and the offline tools see of a process: decoded, checked, in host nanoseconds.
 //
-// Written by: ingest (from packed batches of a socket or a capture) and the memfd reader (from raw records of a dead process).
-// Read by: EventSinks: the timeline, the tables, dump. Ids of objects are raw again (addresses, handles, wire::FdObject);
-// names are string ids of the process, resolved through ProcessNames.
-// Units: CLOCK_MONOTONIC nanoseconds of the host (HostNs). An event is [begin, begin + duration].
+// Written by: ingest (from packed batches of a socket or a capture) and the memfd reader (from raw records of a dead
+// process). Read by: EventSinks: the timeline, the tables, dump. Ids of objects are raw again (addresses, handles,
+// wire::FdObject); names are string ids of the process, resolved through ProcessNames. Units: CLOCK_MONOTONIC
+// nanoseconds of the host (HostNs). An event is [begin, begin + duration].
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "proto/wire/calls.h"
 
@@ -25,7 +28,7 @@ struct WaitEvent {
   HostNs begin, end;
   uint64_t object;
   int32_t result;
-  uint32_t count;              // ready events; collapsed calls of a spin
+  uint32_t count;                // ready events; collapsed calls of a spin
   uint64_t timeout_ns_plus_one;  // 0: none asked for
   StackId stack;
 };
@@ -61,8 +64,8 @@ struct GpuOpEvent {
   uint8_t source_memory, destination_memory;  // CUpti_ActivityMemoryKind
   uint32_t device, context, stream;           // CUPTI's numbers
   uint32_t correlation;
-  uint32_t graph;    // 0: not from a graph
-  StringId name;     // kernels
+  uint32_t graph;  // 0: not from a graph
+  StringId name;   // kernels
   uint32_t shape;
   HostNs begin, end;
   uint64_t argument;  // bytes, or graph node id of a kernel
@@ -106,6 +109,13 @@ struct LossEvent {
   HostNs from, to;  // between which times, as far as is known
 };
 
+// A GPU that the process uses, as its library names it.
+struct DeviceInfo {
+  uint32_t device;  // CUDA's number, as in GpuOpEvent::device
+  std::string_view name;
+  bool simulated;
+};
+
 struct ProcessIdentity {
   std::string boot_id;
   uint32_t pid = 0;
@@ -140,12 +150,13 @@ class ProcessNames {
   virtual const ThreadInfo* Thread(ThreadIndex thread) const = 0;  // nullptr when unknown
 };
 
-// Receives the events of one process, each thread's (and each GPU record source's) in the order in which they ended; there is no
-// order between threads. Single thread. The arguments are valid during the call only.
+// Receives the events of one process, each thread's (and each GPU record source's) in the order in which they ended;
+// there is no order between threads. Single thread. The arguments are valid during the call only.
 class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void OnThread(const ThreadInfo&) {}
+  virtual void OnDevice(const DeviceInfo&) {}
   virtual void OnWait(const WaitEvent&) {}
   virtual void OnWake(const WakeEvent&) {}
   virtual void OnCudaCall(const CudaCallEvent&) {}
@@ -167,6 +178,13 @@ class ProcessSink {
   virtual ~ProcessSink() = default;
   // A new process. `names` outlives the returned sink; the sink is owned by the ProcessSink. Never nullptr.
   virtual EventSink* OnProcess(const ProcessInfo& process, const ProcessNames* names) = 0;
+
+  // Whoever feeds a capture gives the owner of each process's names here before OnProcess, so that they live as long as
+  // this sink (reports are made after the file was read). Members of a derived class are gone before they are.
+  void KeepAlive(std::shared_ptr<const void> owner) { kept_alive_.push_back(std::move(owner)); }
+
+ private:
+  std::vector<std::shared_ptr<const void>> kept_alive_;
 };
 
 }  // namespace stallscope

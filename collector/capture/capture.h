@@ -1,12 +1,13 @@
 // Capture files (.stallcap): write what the collector receives, read it back as the same events.
 //
-// The bytes are drawn in collector/capture/format.h. A file cut anywhere is readable up to its last whole block. A reader treats the
-// file as foreign data.
+// The bytes are drawn in collector/capture/format.h. A file cut anywhere is readable up to its last whole block. A
+// reader treats the file as foreign data.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,13 +19,17 @@ class Frame;
 
 namespace stallscope {
 
-// Appends frames in the order given; blocks are compressed and written on the caller's thread when they reach ~256 KiB or
-// Flush is called. After a write error (disk full) it stops writing, keeps what is on disk valid, and status() says why.
+// Appends frames in the order given; blocks are compressed and written on the caller's thread when they reach ~256 KiB
+// or Flush is called. After a write error (disk full) it stops writing, keeps what is on disk valid, and status() says
+// why.
 class CaptureWriter {
  public:
   virtual ~CaptureWriter() = default;
   static absl::StatusOr<std::unique_ptr<CaptureWriter>> Create(const std::string& path);
   virtual void Append(const v1::Frame& frame) = 0;
+  // The same for a frame still in its bytes, as it came from a socket: stamped with the process number, otherwise kept
+  // as it is (also what this version does not know). At most 4 MiB. `at_ns`: a time in it for the index, 0: none.
+  virtual void AppendSerialized(uint32_t process, std::string_view frame_bytes, uint64_t at_ns) = 0;
   virtual void Flush() = 0;
   // Writes the index and closes. Also done by the destructor.
   virtual absl::Status Close() = 0;
@@ -34,13 +39,15 @@ class CaptureWriter {
 
 struct CaptureSummary {
   uint64_t file_bytes = 0, blocks = 0, frames = 0, events = 0;
-  bool truncated = false;        // the last block was cut or damaged; everything before it was delivered
-  uint64_t readable_bytes = 0;   // up to the last whole block
-  std::string warning;           // one line for the user when truncated or with frames skipped; else empty
+  // The last block was cut or damaged, or the file ends without its index (its writer was killed or is still writing);
+  // everything before was delivered.
+  bool truncated = false;
+  uint64_t readable_bytes = 0;  // up to the last whole block
+  std::string warning;          // one line for the user when truncated or with frames skipped; else empty
 };
 
-// Reads a whole capture into the sink. InvalidArgument: not a capture, or another major version (both named in the message).
-// NotFound / PermissionDenied from the file system. A truncated file is OK with summary.truncated.
+// Reads a whole capture into the sink. InvalidArgument: not a capture, or another major version (both named in the
+// message). NotFound / PermissionDenied from the file system. A truncated file is OK with summary.truncated.
 absl::StatusOr<CaptureSummary> ReadCapture(const std::string& path, ProcessSink* sink);
 
 }  // namespace stallscope
