@@ -14,8 +14,27 @@ class EngineMissing(Exception):
     """Says in one line what could not be had."""
 
 
+class Workload:
+    """Our own decode loop of CUDA calls (tests/workloads), for machines on which llama.cpp cannot be had."""
+
+    name = "Stallscope's own decode workload (not an inference engine)"
+    vocab = 0
+    has_cpu_backend = False
+
+    def __init__(self, build):
+        self.program = pathlib.Path(build) / "bin/decode_workload"
+
+    def environment(self):
+        return {}
+
+    def command(self, backend, sequences, threads, seconds):
+        return [str(self.program), "--sequences", str(sequences), "--seconds", str(seconds)]
+
+
 class LlamaCpp:
     """llama.cpp as prebuilt by node-llama-cpp, unmodified, decoding a model with random weights."""
+
+    has_cpu_backend = True
 
     def __init__(self, paths):
         self.node, self.folder = paths["STALLSCOPE_NODE"], pathlib.Path(paths["STALLSCOPE_ENGINE"] or "/nowhere")

@@ -43,6 +43,7 @@ class Demo:
         self.out = pathlib.Path(arguments.out)
         self.seconds = arguments.seconds
         self.json = arguments.json
+        self.workload = arguments.workload
         self.stallscope = self.build / "bin/stallscope"
         self.interrupt = Interrupt()
         self.notes = []
@@ -94,12 +95,94 @@ class Demo:
             result["tables"] = sorted(str(path) for path in self.out.glob(f"{name}_*.csv"))
         return result
 
+    def show(self, result):
+        """The budget as the tool prints it, then what it can be checked against and where everything lies."""
+        if "budget" not in result:
+            self.say(f"no capture was written; the engine's output is in {self.shown(result['log'])}")
+            return
+        self.say(self.tool("budget", result["capture"]).rstrip())
+        process = chosen(result["budget"])
+        if process is None:
+            return
+        counts = result["engine_counts"]
+        if counts:
+            calls = f" in {counts['batches']:,} decode calls" if counts.get("batches") else ""
+            self.say(f"\nengine says   {counts['tokens']:,} tokens{calls}, {counts['tokens_per_s']:,} tokens/s; "
+                     f"seen here {process['tokens']:,} tokens in {process['steps']:,} steps")
+        total = sum(line["ns"] for line in process["lines"].values())
+        self.say(f"adds up       {total:,} ns in lines, {process['wall_ns']:,} ns of wall time"
+                 + ("" if total == process["wall_ns"] else "  DOES NOT ADD UP"))
+        for sync in process["syncs"][:3]:
+            if sync["calls"] and sync["over_wait_ns"]:
+                self.say(f"over-wait     {sync['over_wait_ns'] / 1e6:,.1f} ms in {sync['calls']:,} calls of {sync['name']}, "
+                         f"{sync['over_wait_ns'] / 1e3 / max(process['steps'], 1):,.1f} us a step")
+        self.say(f"capture       {self.shown(result['capture'])} ({os.path.getsize(result['capture']) / 1e6:,.1f} MB)")
+        self.say("tables        " + ", ".join(self.shown(path) for path in result["tables"]))
+
     @staticmethod
-    def good(result):
-        return (result["exit_code"] == 0 or result["interrupted"]) and result.get("adds_up") and any(
-            process["steps"] for process in result["budget"]["processes"])
+    def shown(path):
+        return os.path.relpath(path)
+
+    def main(self):
+        paths = {name: os.environ.get(name, "") for name in
+                 ("STALLSCOPE_NODE", "STALLSCOPE_ENGINE", "STALLSCOPE_PYTHON", "STALLSCOPE_CACHE")}
+        device, why_not_real = gpu.find(paths["STALLSCOPE_CACHE"] or "/nowhere")
+        if why_not_real:
+            self.note(why_not_real)
+        engine = self.engine(paths)
+        cores = len(os.sched_getaffinity(0))
+        plan = [("cuda", 1, f"CUDA backend on {'the ' if device.simulated else ''}{device.name}"),
+                ("cpu", cores, f"CPU backend, {cores} threads on {cores} cores")]
+        if not engine.has_cpu_backend:
+            plan = plan[:1]
+        results = []
+        for number, (name, threads, title) in enumerate(plan, 1):
+            self.say(f"\n[{number}/{len(plan)}] {engine.name}\n      {title}, {SEQUENCES} sequences, {self.seconds:g} s\n")
+            results.append(self.run(name, engine, name, threads, device))
+            if not self.json:
+                self.show(results[-1])
+            if self.interrupt.seen:
+                break
+        if self.json:
+            print(json.dumps({"schema": "stallscope.demo/1", "seconds": self.seconds, "runs": results,
+                              "notes": self.notes}, indent=1))
+        if self.interrupt.seen:
+            return 130
+        return 0 if all(good(result) for result in results) else 1
+
+    def engine(self, paths):
+        if not self.workload:
+            try:
+                engine = engines.LlamaCpp(paths)
+                engine.model()
+                return engine
+            except engines.EngineMissing as missing:
+                self.note(f"{missing}. Our own decode workload runs instead.")
+        return engines.Workload(self.build)
 
 
-def parse(text):
-    """NAME=VALUE lines of tools/setup --paths."""
-    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+def chosen(budget):
+    """The process that decodes: most tokens, then most steps (node-llama-cpp also starts a short-lived child)."""
+    return max(budget["processes"], key=lambda process: (process["tokens"], process["steps"]), default=None)
+
+
+def good(result):
+    return ((result["exit_code"] == 0 or result["interrupted"]) and result.get("adds_up", False)
+            and chosen(result["budget"])["steps"] > 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--workload", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.seconds > 0:
+        parser.error("--seconds must be positive")
+    return Demo(arguments).main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
