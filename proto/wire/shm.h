@@ -161,6 +161,7 @@ enum class Counter : uint32_t {
   kSocketRetries,          // the socket was full; frames waited in the rings
   kFramesDropped,          // frames given up because the collector went away
   kInternal,               // a state that should not happen; the event was skipped
+  kGpuOtherClock,          // begins or ends after the moment it was read: not our clock's time
   kCount
 };
 
