@@ -1,0 +1,238 @@
+#include "agent/cuda/call_record.h"
+
+#include <errno.h>
+
+#include "agent/cuda/capture_state.h"
+#include "agent/cuda/first_call.h"
+#include "agent/entry/lifecycle.h"
+#include "agent/hot/raw_syscall.h"
+
+namespace stallscope::agent {
+namespace {
+
+using wire::CudaCallClass;
+using wire::CudaDomain;
+
+// cudaErrorNotReady and CUDA_ERROR_NOT_READY: a query that found the work unfinished.
+constexpr int32_t kNotReady = 600;
+
+// Consecutive unsuccessful queries of one object by one thread become one record (host.spin): a polling loop makes a
+// million of them a second and would push everything else out of the ring.
+struct QuerySpin {
+  const CudaCallInfo* call = nullptr;  // nullptr: none pending
+  uint64_t object = 0, argument = 0;
+  uint64_t begin_ticks = 0, end_ticks = 0;
+};
+// In multiples of the wait threshold (1 us by default): a pause this long ends the loop; an interval this long is
+// committed so that an endless loop shows while it runs.
+constexpr uint64_t kSpinPause = 50;
+constexpr uint64_t kSpinLongest = 1000;
+
+struct alignas(64) CudaThread {
+  ActiveCall* current;                // what this thread is in; nullptr: no CUDA call
+  const CudaCallInfo* callback_call;  // the call that `from_callback` describes
+  ActiveCall from_callback;           // a call opened by CUPTI's callback
+  uint64_t driver_stream;  // stream of the launch below __cudaLaunchKernel, whose own parameters are not documented
+  QuerySpin spin;
+  std::atomic<uint32_t> tid;  // owner; 0: free
+};
+
+// Threads that ever made a CUDA call; states of ended threads are used again when the pool is empty.
+constexpr uint32_t kThreads = 4096;
+CudaThread g_cuda_threads[kThreads];
+std::atomic<uint32_t> g_cuda_threads_used{0};
+thread_local CudaThread* t_thread =
+    nullptr;  // the only thread-local of agent/cuda, agent/cupti and agent/engine: 8 bytes
+
+ActiveCall g_own;  // marks a thread whose CUDA calls are the agent's own
+
+__attribute__((noinline, cold)) CudaThread* TakeThread() noexcept {
+  const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
+  CudaThread* taken = nullptr;
+  if (g_cuda_threads_used.load(std::memory_order_relaxed) < kThreads) {
+    const uint32_t index = g_cuda_threads_used.fetch_add(1, std::memory_order_relaxed);
+    if (index < kThreads) taken = &g_cuda_threads[index];
+  }
+  const long pid = taken != nullptr ? 0 : RawSyscall(SYS_getpid);
+  for (uint32_t i = 0; taken == nullptr && i < kThreads; ++i) {
+    uint32_t owner = g_cuda_threads[i].tid.load(std::memory_order_relaxed);
+    if (owner == 0 || RawSyscall(SYS_tgkill, pid, owner, 0) != -ESRCH) continue;
+    if (g_cuda_threads[i].tid.compare_exchange_strong(owner, tid, std::memory_order_relaxed))
+      taken = &g_cuda_threads[i];
+  }
+  if (taken == nullptr) {
+    Count(wire::Counter::kSlotsExhausted);
+  } else {
+    taken->current = nullptr;
+    taken->spin = {};
+    taken->tid.store(tid, std::memory_order_relaxed);
+    t_thread = taken;
+  }
+  return taken;
+}
+
+inline CudaThread* Thread() noexcept {
+  CudaThread* thread = t_thread;
+  return __builtin_expect(thread != nullptr, 1) ? thread : TakeThread();
+}
+
+void CommitCall(const CudaCallInfo& call, uint16_t callback_id, uint64_t begin, uint64_t end, uint64_t object,
+                uint64_t argument, wire::CopyKind copy, uint64_t flags, uint32_t correlation_id,
+                int32_t result) noexcept {
+  RecordFields fields;
+  fields.begin = begin;
+  fields.duration = end > begin ? end - begin : 0;
+  fields.object = object;
+  fields.argument = argument;
+  fields.detail = wire::PackCudaDetail(call.call_class, call.domain, copy, flags);
+  fields.id = correlation_id;
+  fields.kind = wire::RecordKind::kCudaCall;
+  fields.call = callback_id != 0 ? callback_id : call.callback_id;
+  fields.result = result;
+  Commit(fields);
+}
+
+void FlushSpin(QuerySpin* spin) noexcept {
+  CommitCall(*spin->call, 0, spin->begin_ticks, spin->end_ticks, spin->object, spin->argument,
+             wire::CopyKind::kHostToHost, wire::kCudaFlagNoCupti, 0, kNotReady);
+  spin->call = nullptr;
+}
+
+bool IsQuery(CudaCallClass call_class) {
+  return call_class == CudaCallClass::kQueryEvent || call_class == CudaCallClass::kQueryStream;
+}
+
+// True when the query was taken into the pending spin interval.
+bool JoinSpin(QuerySpin* spin, const CudaCallInfo& call, uint64_t begin, uint64_t end,
+              const CudaCallArguments& arguments) noexcept {
+  const uint64_t threshold = WaitThresholdTicks();
+  if (threshold == 0) return false;
+  if (spin->call != nullptr) {
+    const bool same = spin->call == &call && spin->object == arguments.object && spin->argument == arguments.argument;
+    if (same && begin - spin->end_ticks <= threshold * kSpinPause &&
+        end - spin->begin_ticks <= threshold * kSpinLongest) {
+      spin->end_ticks = end;
+      return true;
+    }
+    FlushSpin(spin);
+  }
+  *spin = {&call, arguments.object, arguments.argument, begin, end};
+  return true;
+}
+
+// Common end of a call that either side has opened; the thread is still marked as being inside it.
+void Close(CudaThread* thread, const CudaCallInfo& call, ActiveCall* active, const CudaCallArguments& arguments,
+           int32_t result, bool from_callback) noexcept {
+  const uint64_t end = Ticks();
+  if (active->wait_published) EndWait(active->saved_wait);
+  if (IsQuery(call.call_class) && result == kNotReady) {
+    if (JoinSpin(&thread->spin, call, active->begin_ticks, end, arguments)) return;
+  } else if (thread->spin.call != nullptr) {
+    FlushSpin(&thread->spin);
+  }
+  uint64_t flags = active->correlation_id == 0 ? wire::kCudaFlagNoCupti : 0;
+  NoteCapture(call, result);
+  // Asking the runtime is only allowed outside CUPTI's callbacks.
+  if (!from_callback && CapturesRunning() && Captured(call.call_class) && result == 0 &&
+      StreamIsCapturing(arguments.object)) {
+    flags |= wire::kCudaFlagCapturing;
+  }
+  CommitCall(call, active->callback_id, active->begin_ticks, end, arguments.object, arguments.argument, arguments.copy,
+             flags, active->correlation_id, result);
+}
+
+}  // namespace
+
+bool BeginCall(const CudaCallInfo& call, uint64_t object, ActiveCall* active) noexcept {
+  if (__builtin_expect(!Recording(), 0)) {
+    if (SharedHeader() != nullptr) return false;
+    // The first hook of a forked child, or one that runs before the agent's constructor.
+    const int saved_errno = errno;
+    EnsureSetUp();
+    errno = saved_errno;
+    if (!Recording()) return false;
+  }
+  CudaThread* thread = Thread();
+  if (thread == nullptr) return false;
+  // A call left open by a callback whose exit never came (CUPTI was taken in between) must not silence this thread for
+  // ever.
+  if (thread->current == &thread->from_callback) thread->current = nullptr;
+  if (thread->current != nullptr) return false;
+  if (__builtin_expect(!FirstCallDone(), 0)) FirstCudaCall();
+  thread->current = active;
+  active->begin_ticks = Ticks();
+  if (Blocks(call.call_class)) {
+    active->saved_wait = BeginWait(wire::RecordKind::kCudaCall, call.callback_id, object, active->begin_ticks);
+    active->wait_published = true;
+  }
+  return true;
+}
+
+void EndCall(const CudaCallInfo& call, ActiveCall* active, const CudaCallArguments& arguments,
+             int32_t result) noexcept {
+  CudaThread* thread = t_thread;
+  Close(thread, call, active, arguments, result, false);
+  thread->current = nullptr;
+}
+
+void OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, const void* parameters) noexcept {
+  CudaThread* thread = Thread();
+  if (thread == nullptr) return;
+  ActiveCall* current = thread->current;
+  if (current == &g_own) return;
+  if (current != nullptr && current != &thread->from_callback) {
+    // The real function of our interposed one; its runtime callback comes first, driver calls below it carry the same
+    // id.
+    if (current->correlation_id == 0) current->correlation_id = correlation_id;
+    if (call.domain == CudaDomain::kRuntime && current->callback_id == 0) current->callback_id = call.callback_id;
+    return;
+  }
+  if (current != nullptr && thread->callback_call->domain == CudaDomain::kRuntime &&
+      call.domain == CudaDomain::kDriver) {
+    if (call.call_class == CudaCallClass::kLaunch && parameters != nullptr) {
+      thread->driver_stream = ReadCallbackParameters(call, parameters, false).object;
+    }
+    return;
+  }
+  if (!Recording()) return;
+  ActiveCall* active = &thread->from_callback;
+  *active = {};
+  active->correlation_id = correlation_id;
+  thread->callback_call = &call;
+  thread->driver_stream = 0;
+  thread->current = active;
+  active->begin_ticks = Ticks();
+  if (Blocks(call.call_class)) {
+    uint64_t object = 0;
+    if (parameters != nullptr &&
+        (call.call_class == CudaCallClass::kSyncStream || call.call_class == CudaCallClass::kSyncEvent)) {
+      const CudaCallArguments arguments = ReadCallbackParameters(call, parameters, false);
+      object = call.call_class == CudaCallClass::kSyncEvent ? arguments.argument : arguments.object;
+    }
+    active->saved_wait = BeginWait(wire::RecordKind::kCudaCall, call.callback_id, object, active->begin_ticks);
+    active->wait_published = true;
+  }
+}
+
+void OnCallbackExit(const CudaCallInfo& call, const void* parameters, int32_t result) noexcept {
+  CudaThread* thread = t_thread;
+  if (thread == nullptr || thread->current != &thread->from_callback || thread->callback_call != &call) return;
+  CudaCallArguments arguments;
+  if (parameters != nullptr) arguments = ReadCallbackParameters(call, parameters, result == 0);
+  if (arguments.object == 0) arguments.object = thread->driver_stream;
+  Close(thread, call, &thread->from_callback, arguments, result, true);
+  thread->current = nullptr;
+}
+
+OwnCudaCalls::OwnCudaCalls() noexcept {
+  CudaThread* thread = Thread();
+  if (thread == nullptr) return;
+  saved_ = thread->current;
+  thread->current = &g_own;
+}
+
+OwnCudaCalls::~OwnCudaCalls() noexcept {
+  if (t_thread != nullptr) t_thread->current = static_cast<ActiveCall*>(saved_);
+}
+
+}  // namespace stallscope::agent

@@ -1,0 +1,19 @@
+// What happens at the first CUDA call of a process: the streaming thread starts, CUPTI is set up, the calls' names are
+// reported.
+//
+// Never earlier: setting CUPTI up initialises CUDA, and a process that only links CUDA must stay able to fork workers
+// that use it.
+#pragma once
+
+#include <atomic>
+
+namespace stallscope::agent {
+
+inline std::atomic<bool> g_first_cuda_call_done{false};
+inline bool FirstCallDone() noexcept { return g_first_cuda_call_done.load(std::memory_order_acquire); }
+
+// Runs the set-up once; other threads that come meanwhile go on at once, their calls carry no correlation id. errno
+// kept.
+void FirstCudaCall() noexcept;
+
+}  // namespace stallscope::agent

@@ -1,0 +1,222 @@
+#include "agent/cupti/activity_decoder.h"
+
+#include <cstddef>
+
+#include "agent/entry/lifecycle.h"
+#include "agent/hot/recorder.h"
+
+namespace stallscope::agent {
+namespace {
+
+using wire::CopyKind;
+using wire::Counter;
+using wire::GpuOpKind;
+
+// How far a GPU time may lie outside the process's life before it is taken for another clock's: CUPTI fits the GPU's
+// clock to ours with some microseconds of error.
+constexpr uint64_t kClockMarginNs = 1'000'000;
+
+// A field of a record that may be shorter than ours.
+#define FIELD_OR_ZERO(record, record_bytes, Type, field) \
+  (offsetof(Type, field) + sizeof(record->field) <= record_bytes ? record->field : decltype(record->field){})
+
+CopyKind CopyKindOf(uint8_t cupti_kind) {
+  switch (cupti_kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+      return CopyKind::kHostToDevice;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+      return CopyKind::kDeviceToHost;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+      return CopyKind::kDeviceToDevice;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+      return CopyKind::kHostToHost;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+      return CopyKind::kPeerToPeer;
+    default:
+      return CopyKind::kUnknown;
+  }
+}
+
+// Fields that every kind has.
+RecordFields GpuOp(GpuOpKind kind, uint64_t begin_ns, uint64_t duration_ns, uint32_t correlation_id,
+                   uint32_t context_id, uint32_t stream_id) {
+  RecordFields fields;
+  fields.begin = begin_ns;
+  fields.duration = duration_ns;
+  fields.id = correlation_id;
+  fields.stack = stream_id;
+  fields.kind = wire::RecordKind::kGpuOp;
+  fields.call = static_cast<uint16_t>(kind);
+  fields.result = static_cast<int32_t>(context_id);
+  return fields;
+}
+
+}  // namespace
+
+void ActivityDecoder::SetUp(NextRecord next_record, const RecordSizes& sizes, uint64_t process_start_ns,
+                            bool simulated_gpu) noexcept {
+  next_record_ = next_record;
+  sizes_ = sizes;
+  process_start_ns_ = process_start_ns;
+  simulated_gpu_ = simulated_gpu;
+}
+
+uint64_t ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, uint64_t now_ns) noexcept {
+  uint64_t operations = 0;
+  CUpti_Activity* record = nullptr;
+  for (;;) {
+    const CUptiResult status = next_record_(buffer, valid_bytes, &record);
+    if (status == CUPTI_ERROR_MAX_LIMIT_REACHED) break;  // the end
+    if (status != CUPTI_SUCCESS) {
+      // A kind that even its own library cannot step over: the rest of the buffer is lost.
+      Count(status == CUPTI_ERROR_INVALID_KIND ? Counter::kGpuUnknownKind : Counter::kCuptiErrors);
+      break;
+    }
+    if (DecodeRecord(record, now_ns)) ++operations;
+  }
+  return operations;
+}
+
+bool ActivityDecoder::DecodeRecord(const CUpti_Activity* record, uint64_t now_ns) noexcept {
+  const uint32_t bytes = sizes_.Of(record->kind);
+  switch (record->kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return DecodeKernel(reinterpret_cast<const CUpti_ActivityKernel10*>(record), bytes, now_ns);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return DecodeCopy(reinterpret_cast<const CUpti_ActivityMemcpy6*>(record), bytes, now_ns);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return DecodePeerCopy(reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record), bytes, now_ns);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return DecodeMemset(reinterpret_cast<const CUpti_ActivityMemset4*>(record), bytes, now_ns);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return DecodeGraph(reinterpret_cast<const CUpti_ActivityGraphTrace2*>(record), now_ns);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return DecodeSync(reinterpret_cast<const CUpti_ActivitySynchronization2*>(record), now_ns);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      DecodeDevice(reinterpret_cast<const CUpti_ActivityDevice5*>(record));
+      return false;
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+      return false;  // enabled by somebody else; calls come from callbacks (docs/decisions/0002)
+    default:
+      Count(Counter::kGpuUnknownKind);
+      return false;
+  }
+}
+
+bool ActivityDecoder::CheckTimes(uint64_t start, uint64_t end, uint64_t now_ns, Span* span) const noexcept {
+  if (start == CUPTI_TIMESTAMP_UNKNOWN || end == CUPTI_TIMESTAMP_UNKNOWN) {
+    Count(start != CUPTI_TIMESTAMP_UNKNOWN ? Counter::kGpuUnfinished : Counter::kGpuZeroTime);
+    return false;
+  }
+  if (end < start) {
+    Count(Counter::kGpuReversedTime);
+    return false;
+  }
+  const uint64_t begin_ns = start + static_cast<uint64_t>(clock_offset_ns_.load(std::memory_order_relaxed));
+  if (begin_ns + kClockMarginNs < process_start_ns_) {
+    Count(Counter::kGpuBeforeLaunch);
+    return false;
+  }
+  if (begin_ns > now_ns + kClockMarginNs || end - start > now_ns + kClockMarginNs - begin_ns) {
+    Count(Counter::kGpuOtherClock);
+    return false;
+  }
+  *span = {begin_ns, end - start};
+  return true;
+}
+
+bool ActivityDecoder::DecodeKernel(const CUpti_ActivityKernel10* kernel, uint32_t bytes, uint64_t now_ns) noexcept {
+  Span span;
+  if (!CheckTimes(kernel->start, kernel->end, now_ns, &span)) return false;
+  RecordFields fields = GpuOp(GpuOpKind::kKernel, span.begin_ns, span.duration_ns, kernel->correlationId,
+                              kernel->contextId, kernel->streamId);
+  fields.object = names_.IdOf(kernel->name);
+  if (shapes_.load(std::memory_order_relaxed)) {
+    const uint32_t shape[6] = {static_cast<uint32_t>(kernel->gridX),  static_cast<uint32_t>(kernel->gridY),
+                               static_cast<uint32_t>(kernel->gridZ),  static_cast<uint32_t>(kernel->blockX),
+                               static_cast<uint32_t>(kernel->blockY), static_cast<uint32_t>(kernel->blockZ)};
+    fields.object |= static_cast<uint64_t>(InternShape(shape)) << 32;
+  }
+  fields.argument = FIELD_OR_ZERO(kernel, bytes, CUpti_ActivityKernel10, graphNodeId);
+  const uint32_t graph_id = FIELD_OR_ZERO(kernel, bytes, CUpti_ActivityKernel10, graphId);
+  fields.detail = wire::PackGpuDetail(kernel->deviceId, CopyKind::kHostToHost, 0, 0, graph_id);
+  Commit(fields);
+  return true;
+}
+
+bool ActivityDecoder::DecodeCopy(const CUpti_ActivityMemcpy6* copy, uint32_t bytes, uint64_t now_ns) noexcept {
+  Span span;
+  if (!CheckTimes(copy->start, copy->end, now_ns, &span)) return false;
+  RecordFields fields =
+      GpuOp(GpuOpKind::kCopy, span.begin_ns, span.duration_ns, copy->correlationId, copy->contextId, copy->streamId);
+  fields.argument = copy->bytes;
+  const uint32_t graph_id = FIELD_OR_ZERO(copy, bytes, CUpti_ActivityMemcpy6, graphId);
+  fields.detail =
+      wire::PackGpuDetail(copy->deviceId, CopyKindOf(copy->copyKind), copy->srcKind, copy->dstKind, graph_id);
+  Commit(fields);
+  return true;
+}
+
+bool ActivityDecoder::DecodePeerCopy(const CUpti_ActivityMemcpyPtoP4* copy, uint32_t bytes, uint64_t now_ns) noexcept {
+  Span span;
+  if (!CheckTimes(copy->start, copy->end, now_ns, &span)) return false;
+  RecordFields fields =
+      GpuOp(GpuOpKind::kCopy, span.begin_ns, span.duration_ns, copy->correlationId, copy->contextId, copy->streamId);
+  fields.argument = copy->bytes;
+  const uint32_t graph_id = FIELD_OR_ZERO(copy, bytes, CUpti_ActivityMemcpyPtoP4, graphId);
+  fields.detail = wire::PackGpuDetail(copy->deviceId, CopyKind::kPeerToPeer, copy->srcKind, copy->dstKind, graph_id);
+  Commit(fields);
+  return true;
+}
+
+bool ActivityDecoder::DecodeMemset(const CUpti_ActivityMemset4* memset, uint32_t bytes, uint64_t now_ns) noexcept {
+  Span span;
+  if (!CheckTimes(memset->start, memset->end, now_ns, &span)) return false;
+  RecordFields fields = GpuOp(GpuOpKind::kMemset, span.begin_ns, span.duration_ns, memset->correlationId,
+                              memset->contextId, memset->streamId);
+  fields.argument = memset->bytes;
+  const auto memory_kind = static_cast<uint8_t>(FIELD_OR_ZERO(memset, bytes, CUpti_ActivityMemset4, memoryKind));
+  const uint32_t graph_id = FIELD_OR_ZERO(memset, bytes, CUpti_ActivityMemset4, graphId);
+  fields.detail = wire::PackGpuDetail(memset->deviceId, CopyKind::kHostToHost, 0, memory_kind, graph_id);
+  Commit(fields);
+  return true;
+}
+
+bool ActivityDecoder::DecodeGraph(const CUpti_ActivityGraphTrace2* graph, uint64_t now_ns) noexcept {
+  Span span;
+  if (!CheckTimes(graph->start, graph->end, now_ns, &span)) return false;
+  RecordFields fields = GpuOp(GpuOpKind::kGraph, span.begin_ns, span.duration_ns, graph->correlationId,
+                              graph->contextId, graph->streamId);
+  fields.detail = wire::PackGpuDetail(graph->deviceId, CopyKind::kHostToHost, 0, 0, graph->graphId);
+  Commit(fields);
+  return true;
+}
+
+bool ActivityDecoder::DecodeSync(const CUpti_ActivitySynchronization2* sync, uint64_t now_ns) noexcept {
+  Span span;
+  if (!CheckTimes(sync->start, sync->end, now_ns, &span)) return false;
+  // Without a stream the field holds CUPTI_SYNCHRONIZATION_INVALID_VALUE, which is no stream id.
+  const uint32_t stream_id =
+      sync->streamId == static_cast<uint32_t>(CUPTI_SYNCHRONIZATION_INVALID_VALUE) ? 0 : sync->streamId;
+  RecordFields fields =
+      GpuOp(GpuOpKind::kSync, span.begin_ns, span.duration_ns, sync->correlationId, sync->contextId, stream_id);
+  fields.argument = static_cast<uint64_t>(sync->type);
+  Commit(fields);
+  return true;
+}
+
+void ActivityDecoder::DecodeDevice(const CUpti_ActivityDevice5* device) noexcept {
+  ReportDevice(device->id, device->name, reinterpret_cast<const uint8_t*>(&device->uuid), device->numMultiprocessors,
+               simulated_gpu_);
+}
+
+}  // namespace stallscope::agent

@@ -1,0 +1,57 @@
+// CUPTI's activity buffers to kGpuOp records.
+//
+// What it reads: one completed buffer, walked only with the parser of the library that filled it; fields that this
+// library's records are too short for read as 0. What it writes: the calling thread's ring, loss counters, names and
+// devices. Integrity: a record whose times are missing, reversed, or outside the life of the process becomes a count,
+// never a number. Threads: any, several at once (CUPTI's worker and whoever flushes). No lock of our own is held, and
+// no CUPTI function but the parser is called.
+#pragma once
+
+#include <cupti.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/cupti/name_ids.h"
+#include "agent/cupti/record_sizes.h"
+
+namespace stallscope::agent {
+
+class ActivityDecoder {
+ public:
+  // `process_start_ns`: no GPU work of this process is older. `simulated_gpu` goes into the devices' descriptions.
+  void SetUp(NextRecord next_record, const RecordSizes& sizes, uint64_t process_start_ns, bool simulated_gpu) noexcept;
+
+  // What is added to the library's timestamps to make CLOCK_MONOTONIC of them; 0 with our timestamp callback.
+  void SetClockOffset(int64_t offset_ns) noexcept { clock_offset_ns_.store(offset_ns, std::memory_order_relaxed); }
+
+  // Whether grid and block sizes are recorded (level kernels and above).
+  void SetShapes(bool shapes) noexcept { shapes_.store(shapes, std::memory_order_relaxed); }
+
+  // Decodes the buffer; returns how many records became GPU operations. `now_ns`: no work ends later.
+  uint64_t Decode(uint8_t* buffer, size_t valid_bytes, uint64_t now_ns) noexcept;
+
+ private:
+  struct Span {
+    uint64_t begin_ns, duration_ns;
+  };
+  bool CheckTimes(uint64_t start, uint64_t end, uint64_t now_ns, Span* span) const noexcept;
+  bool DecodeRecord(const CUpti_Activity* record, uint64_t now_ns) noexcept;
+  bool DecodeKernel(const CUpti_ActivityKernel10* kernel, uint32_t bytes, uint64_t now_ns) noexcept;
+  bool DecodeCopy(const CUpti_ActivityMemcpy6* copy, uint32_t bytes, uint64_t now_ns) noexcept;
+  bool DecodePeerCopy(const CUpti_ActivityMemcpyPtoP4* copy, uint32_t bytes, uint64_t now_ns) noexcept;
+  bool DecodeMemset(const CUpti_ActivityMemset4* memset, uint32_t bytes, uint64_t now_ns) noexcept;
+  bool DecodeGraph(const CUpti_ActivityGraphTrace2* graph, uint64_t now_ns) noexcept;
+  bool DecodeSync(const CUpti_ActivitySynchronization2* sync, uint64_t now_ns) noexcept;
+  void DecodeDevice(const CUpti_ActivityDevice5* device) noexcept;
+
+  NextRecord next_record_ = nullptr;
+  RecordSizes sizes_;
+  uint64_t process_start_ns_ = 0;
+  bool simulated_gpu_ = false;
+  std::atomic<int64_t> clock_offset_ns_{0};
+  std::atomic<bool> shapes_{false};
+  NameIds names_;
+};
+
+}  // namespace stallscope::agent
