@@ -1,0 +1,40 @@
+#include "tests/simgpu/core/kernels.h"
+
+#include <mutex>
+
+namespace simgpu {
+
+const Kernel* KernelTable::Named(std::string_view name) {
+  {
+    std::shared_lock lock(mutex_);
+    if (auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  }
+  std::lock_guard lock(mutex_);
+  auto found = by_name_.find(name);
+  if (found != by_name_.end()) return found->second;
+  auto* kernel = new Kernel;
+  kernel->name = std::string(name);
+  by_name_.emplace(kernel->name, kernel);
+  handles_.emplace(kernel, kernel);
+  return kernel;
+}
+
+const Kernel* KernelTable::Register(const void* host_function, std::string_view mangled_name) {
+  const Kernel* kernel = Named(mangled_name);
+  std::lock_guard lock(mutex_);
+  by_host_function_.insert_or_assign(host_function, const_cast<Kernel*>(kernel));
+  return kernel;
+}
+
+const Kernel* KernelTable::FindByHostFunction(const void* host_function) const {
+  std::shared_lock lock(mutex_);
+  auto found = by_host_function_.find(host_function);
+  return found == by_host_function_.end() ? nullptr : found->second;
+}
+
+bool KernelTable::IsKernel(const void* handle) const {
+  std::shared_lock lock(mutex_);
+  return handles_.contains(handle);
+}
+
+}  // namespace simgpu

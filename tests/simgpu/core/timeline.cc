@@ -1,0 +1,133 @@
+#include "tests/simgpu/core/timeline.h"
+
+#include <algorithm>
+
+#include "tests/simgpu/core/graph.h"
+
+namespace simgpu {
+namespace {
+
+// CUPTI numbers the default stream 7 and streams of the program from 13 on (seen on CUDA 12 and 13 traces).
+constexpr uint32_t kLegacyStreamId = 7;
+constexpr uint32_t kFirstStreamId = 13;
+
+}  // namespace
+
+Device::Device(int ordinal, const Config& config, Clock& clock)
+    : ordinal_(ordinal),
+      config_(config),
+      clock_(clock),
+      next_stream_id_(kFirstStreamId),
+      legacy_(this, kLegacyStreamId, StreamKind::kLegacy, 0, static_cast<uint32_t>(config.queue_depth)) {}
+
+Stream* Device::CreateStream(StreamKind kind, int priority) {
+  return new Stream(this, next_stream_id_.fetch_add(1, std::memory_order_relaxed), kind, priority,
+                    static_cast<uint32_t>(config_.queue_depth));
+}
+
+void Device::DestroyStream(Stream* stream) { delete stream; }
+
+uint64_t Device::ReadyNs(const Stream& stream, uint64_t latency_ns, uint64_t now_ns) const {
+  uint64_t ready_ns = now_ns + latency_ns;
+  const auto after = [&](uint64_t tail_ns) {
+    if (tail_ns != 0) ready_ns = std::max(ready_ns, tail_ns + config_.stream_gap_ns);
+  };
+  after(stream.tail_ns_);
+  if (stream.kind_ == StreamKind::kLegacy) after(blocking_tail_ns_);
+  if (stream.kind_ == StreamKind::kBlocking) after(legacy_.tail_ns_);
+  return ready_ns;
+}
+
+void Device::Occupy(Stream* stream, uint64_t end_ns) {
+  stream->tail_ns_ = end_ns;
+  stream->end_ns_ring_[stream->enqueued_++ % stream->end_ns_ring_.size()] = end_ns;
+  if (stream->kind_ == StreamKind::kBlocking) blocking_tail_ns_ = std::max(blocking_tail_ns_, end_ns);
+  device_tail_ns_ = std::max(device_tail_ns_, end_ns);
+}
+
+uint64_t Device::WaitForRoom(Stream* stream, std::unique_lock<std::mutex>* lock, BackPressureHook back_pressure) {
+  for (;;) {
+    const uint64_t now_ns = clock_.NowNs();
+    // The slot of the next operation still holds the end of the one `queue_depth` before it.
+    const uint64_t room_ns = stream->end_ns_ring_[stream->enqueued_ % stream->end_ns_ring_.size()];
+    if (room_ns <= now_ns) return now_ns;
+    lock->unlock();
+    clock_.WaitUntil(room_ns, WaitMode::kSpin);
+    if (back_pressure != nullptr) back_pressure(now_ns, clock_.NowNs());
+    lock->lock();
+  }
+}
+
+Span Device::Enqueue(Stream* stream, const Work& work, BackPressureHook back_pressure) {
+  const uint64_t duration_ns = DurationNs(work, config_);
+  const Engine engine = EngineOf(work);
+  std::unique_lock lock(mutex_);
+  const uint64_t now_ns = WaitForRoom(stream, &lock, back_pressure);
+  Span span;
+  span.begin_ns = ReadyNs(*stream, config_.launch_latency_ns, now_ns);
+  if (engine != Engine::kNone) {
+    uint64_t& engine_tail_ns = engine_tail_ns_[static_cast<int>(engine)];
+    span.begin_ns = std::max(span.begin_ns, engine_tail_ns);
+    engine_tail_ns = span.begin_ns + duration_ns;
+  }
+  span.end_ns = span.begin_ns + duration_ns;
+  Occupy(stream, span.end_ns);
+  return span;
+}
+
+Span Device::EnqueueGraph(Stream* stream, const GraphExec& exec, std::vector<Span>* node_spans,
+                          BackPressureHook back_pressure) {
+  node_spans->resize(exec.nodes.size());
+  std::unique_lock lock(mutex_);
+  const uint64_t now_ns = WaitForRoom(stream, &lock, back_pressure);
+  const uint64_t ready_ns = ReadyNs(*stream, config_.graph_launch_latency_ns, now_ns);
+  Span whole{ready_ns, ready_ns};
+  for (size_t i = 0; i < exec.nodes.size(); ++i) {
+    const GraphNode& node = exec.nodes[i];
+    uint64_t begin_ns = ready_ns;
+    for (int dependency : node.dependencies) {
+      begin_ns = std::max(begin_ns, (*node_spans)[dependency].end_ns + config_.graph_node_gap_ns);
+    }
+    const uint64_t duration_ns = DurationNs(node.work, config_);
+    if (const Engine engine = EngineOf(node.work); engine != Engine::kNone) {
+      uint64_t& engine_tail_ns = engine_tail_ns_[static_cast<int>(engine)];
+      begin_ns = std::max(begin_ns, engine_tail_ns);
+      engine_tail_ns = begin_ns + duration_ns;
+    }
+    (*node_spans)[i] = {begin_ns, begin_ns + duration_ns};
+    whole.end_ns = std::max(whole.end_ns, begin_ns + duration_ns);
+  }
+  Occupy(stream, whole.end_ns);
+  return whole;
+}
+
+uint64_t Device::RecordMark(Stream* stream) {
+  std::lock_guard lock(mutex_);
+  uint64_t mark_ns = std::max(clock_.NowNs() + config_.launch_latency_ns, stream->tail_ns_);
+  if (stream->kind_ == StreamKind::kLegacy) mark_ns = std::max(mark_ns, blocking_tail_ns_);
+  if (stream->kind_ == StreamKind::kBlocking) mark_ns = std::max(mark_ns, legacy_.tail_ns_);
+  stream->tail_ns_ = mark_ns;
+  if (stream->kind_ == StreamKind::kBlocking) blocking_tail_ns_ = std::max(blocking_tail_ns_, mark_ns);
+  device_tail_ns_ = std::max(device_tail_ns_, mark_ns);
+  return mark_ns;
+}
+
+void Device::WaitForMark(Stream* stream, uint64_t mark_ns) {
+  std::lock_guard lock(mutex_);
+  stream->tail_ns_ = std::max(stream->tail_ns_, mark_ns);
+  if (stream->kind_ == StreamKind::kBlocking) blocking_tail_ns_ = std::max(blocking_tail_ns_, stream->tail_ns_);
+  device_tail_ns_ = std::max(device_tail_ns_, stream->tail_ns_);
+}
+
+uint64_t Device::StreamEndNs(Stream* stream) {
+  std::lock_guard lock(mutex_);
+  if (stream->kind_ == StreamKind::kLegacy) return std::max(stream->tail_ns_, blocking_tail_ns_);
+  return stream->tail_ns_;
+}
+
+uint64_t Device::DeviceEndNs() {
+  std::lock_guard lock(mutex_);
+  return device_tail_ns_;
+}
+
+}  // namespace simgpu

@@ -1,0 +1,130 @@
+// What a tracer (the simulated CUPTI) sees: a table of hooks. While the table is absent the CUDA calls pay one relaxed
+// load and nothing else.
+//
+// Hooks are called on the program's threads, inside the CUDA call, with no lock of the core held.
+#ifndef STALLSCOPE_TESTS_SIMGPU_CORE_TRACE_H_
+#define STALLSCOPE_TESTS_SIMGPU_CORE_TRACE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "tests/simgpu/core/graph.h"
+#include "tests/simgpu/core/timeline.h"
+
+namespace simgpu {
+
+enum class ApiDomain : uint8_t { kDriver, kRuntime };
+
+// One API call of the program while somebody traces. Lives on the caller's stack.
+struct ApiCall {
+  ApiDomain domain;
+  uint32_t cbid;       // CUPTI's number of the function
+  const char* name;    // with version suffix, as CUPTI reports it
+  const void* params;  // the toolkit's generated parameter struct; null for functions without parameters
+  uint32_t correlation_id = 0;
+  uint64_t begin_ns = 0;              // in the tracer's clock; 0: not recorded
+  uint64_t correlation_data = 0;      // the subscriber's, kept from enter to exit
+  const char* symbol_name = nullptr;  // kernel name, for launches
+  uint32_t result = 0;                // cudaError_t or CUresult, at exit
+  const void* result_address = nullptr;
+};
+
+// One operation of the device, with the span it will have or has.
+struct Operation {
+  const Work* work;
+  Stream* stream;
+  uint32_t correlation_id;
+  uint64_t queued_ns;
+  Span span;
+  uint32_t graph_id = 0;
+  uint64_t graph_node_id = 0;
+};
+
+struct GraphOperation {
+  const GraphExec* exec;
+  Stream* stream;
+  uint32_t correlation_id;
+  uint64_t queued_ns;
+  Span span;
+  const std::vector<Span>* node_spans;
+};
+
+enum class WaitKind : uint8_t { kEvent, kStreamWaitsEvent, kStream, kContext };
+
+struct Wait {
+  WaitKind kind;
+  uint32_t context_id;
+  uint32_t stream_id;  // all ones: not a stream's
+  uint32_t event_id;   // all ones: not an event's
+  uint32_t correlation_id;
+  uint64_t begin_ns, end_ns;
+};
+
+struct TraceHooks {
+  void (*api_enter)(ApiCall* call);
+  void (*api_exit)(ApiCall* call);
+  void (*operation)(const Operation& operation);
+  void (*graph)(const GraphOperation& operation);
+  void (*wait)(const Wait& wait);
+  void (*back_pressure)(uint64_t begin_ns, uint64_t end_ns);
+  void (*stream_created)(Stream* stream);
+};
+
+extern std::atomic<const TraceHooks*> trace_hooks;
+
+inline const TraceHooks* Hooks() { return trace_hooks.load(std::memory_order_acquire); }
+
+// Null ends tracing. The table must outlive the process: a call in flight may still use it.
+void SetTraceHooks(const TraceHooks* hooks);
+
+// The API call that this thread is in, outermost first; null while nobody traces.
+ApiCall* CurrentCall();
+void SetCurrentCall(ApiCall* call);
+inline uint32_t CurrentCorrelationId() {
+  const ApiCall* call = CurrentCall();
+  return call == nullptr ? 0 : call->correlation_id;
+}
+
+// Wraps the body of one traced API function.
+class ApiScope {
+ public:
+  ApiScope(ApiDomain domain, uint32_t cbid, const char* name, const void* params, const char* symbol_name = nullptr)
+      : hooks_(Hooks()), outer_(CurrentCall()) {
+    call_.domain = domain;
+    call_.cbid = cbid;
+    call_.name = name;
+    call_.params = params;
+    call_.symbol_name = symbol_name;
+    if (hooks_ == nullptr) return;
+    // A driver call inside a runtime call carries the outer call's correlation id.
+    if (outer_ != nullptr) call_.correlation_id = outer_->correlation_id;
+    hooks_->api_enter(&call_);
+    SetCurrentCall(&call_);
+  }
+  ApiScope(const ApiScope&) = delete;
+  ApiScope& operator=(const ApiScope&) = delete;
+  ~ApiScope() {
+    if (hooks_ == nullptr) return;
+    SetCurrentCall(outer_);
+    hooks_->api_exit(&call_);
+  }
+
+  template <typename Result>
+  Result Return(Result result) {
+    result_ = static_cast<uint32_t>(result);
+    call_.result = result_;
+    call_.result_address = &result_;
+    return result;
+  }
+
+ private:
+  const TraceHooks* const hooks_;
+  ApiCall* const outer_;
+  ApiCall call_{};
+  uint32_t result_ = 0;
+};
+
+}  // namespace simgpu
+
+#endif  // STALLSCOPE_TESTS_SIMGPU_CORE_TRACE_H_

@@ -1,0 +1,74 @@
+#include "tests/simgpu/core/truth.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace simgpu {
+namespace {
+
+const char* KindName(const Work& work) {
+  switch (work.index()) {
+    case 1:
+      return "kernel";
+    case 2:
+      return "copy";
+    case 3:
+      return "fill";
+    default:
+      return "empty";
+  }
+}
+
+}  // namespace
+
+void TruthLog::AddOperation(const Operation& operation) {
+  const auto* kernel = std::get_if<KernelWork>(operation.work);
+  std::lock_guard lock(mutex_);
+  operations_.push_back({KindName(*operation.work), kernel == nullptr ? nullptr : kernel->kernel, operation.graph_id,
+                         operation.stream->id(), operation.correlation_id, operation.span});
+}
+
+void TruthLog::AddGraph(const GraphOperation& operation) {
+  std::lock_guard lock(mutex_);
+  operations_.push_back(
+      {"graph", nullptr, operation.exec->id, operation.stream->id(), operation.correlation_id, operation.span});
+  for (size_t i = 0; i < operation.exec->nodes.size(); ++i) {
+    const Work& work = operation.exec->nodes[i].work;
+    const auto* kernel = std::get_if<KernelWork>(&work);
+    operations_.push_back({KindName(work), kernel == nullptr ? nullptr : kernel->kernel, operation.exec->id,
+                           operation.stream->id(), operation.correlation_id, (*operation.node_spans)[i]});
+  }
+}
+
+void TruthLog::AddWait(const char* kind, uint64_t begin_ns, uint64_t ready_ns, uint64_t end_ns) {
+  const int thread_id = static_cast<int>(syscall(SYS_gettid));
+  std::lock_guard lock(mutex_);
+  waits_.push_back({kind, thread_id, begin_ns, ready_ns, end_ns});
+}
+
+void TruthLog::Write() {
+  std::lock_guard lock(mutex_);
+  std::FILE* file = std::fopen(path_.c_str(), "we");
+  if (file == nullptr) {
+    std::fprintf(stderr, "simgpu: truth file %s cannot be written\n", path_.c_str());
+    return;
+  }
+  for (const OperationLine& line : operations_) {
+    std::fprintf(file,
+                 "{\"op\":\"%s\",\"name\":\"%s\",\"graph_id\":%u,\"stream\":%u,\"correlation_id\":%u,"
+                 "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
+                 line.kind, line.kernel == nullptr ? "" : line.kernel->name.c_str(), line.graph_id, line.stream_id,
+                 line.correlation_id, line.span.begin_ns, line.span.end_ns);
+  }
+  for (const WaitLine& line : waits_) {
+    std::fprintf(
+        file, "{\"wait\":\"%s\",\"tid\":%d,\"begin_ns\":%" PRIu64 ",\"ready_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
+        line.kind, line.thread_id, line.begin_ns, line.ready_ns, line.end_ns);
+  }
+  std::fclose(file);
+}
+
+}  // namespace simgpu
