@@ -46,7 +46,7 @@ absl::Status DecodeSamples(const v1::Batch& batch, ProcessRegistry* registry, co
       ++context.counts->unknown_kind;
       continue;
     }
-    event.thread = registry->ThreadById(thread[row])->info.thread;
+    event.thread = registry->Ring(thread[row])->thread->info.thread;
     event.on_cpu_ns = on_cpu[row];
     event.run_delay_ns = delay[row];
     event.voluntary_switches = voluntary[row];
@@ -59,38 +59,38 @@ absl::Status DecodeSamples(const v1::Batch& batch, ProcessRegistry* registry, co
 
 }  // namespace
 
-bool BatchDecoder::Follow(const v1::Batch& batch, ThreadEntry* thread, EventSink* sink) {
+bool BatchDecoder::Follow(const v1::Batch& batch, RingEntry* ring, EventSink* sink) {
   const uint64_t first = batch.first_record(), count = batch.record_count();
   if (count == 0) return true;
   if (first > ~uint64_t{0} - count) return true;  // nonsense: no conclusion from it
-  const bool first_batch = !thread->seen_batch;
-  thread->seen_batch = true;
-  if (first_batch && starts_in_the_middle_) thread->next_record = first;
-  if (first + count <= thread->next_record) {
+  const bool first_batch = !ring->seen_batch;
+  ring->seen_batch = true;
+  if (first_batch && starts_in_the_middle_) ring->next_record = first;
+  if (first + count <= ring->next_record) {
     ++counts_.duplicates;
     return false;
   }
-  if (first > thread->next_record) {
+  if (first > ring->next_record) {
     LossEvent loss;
-    loss.thread = thread->info.thread;
-    loss.records = first - thread->next_record;
-    loss.from = first_batch ? std::max(thread->info.begin, earliest_) : thread->last_end;
+    loss.thread = ring->thread->info.thread;
+    loss.records = first - ring->next_record;
+    loss.from = first_batch ? std::max(ring->begin, earliest_) : ring->last_end;
     loss.to = std::clamp(static_cast<HostNs>(std::min<uint64_t>(batch.base_ns(), kMaxHostNs)), loss.from,
                          std::max(loss.from, latest_));
     counts_.lost_records += loss.records;
     sink->OnLoss(loss);
   }
-  thread->next_record = first + count;
+  ring->next_record = first + count;
   return true;
 }
 
 absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
   RowContext context{registry_, 0, earliest_, latest_, &counts_};
-  ThreadEntry* thread = nullptr;
+  RingEntry* ring = nullptr;
   if (batch.thread() != 0) {
     if (batch.thread() >= kIdLimit) return absl::InvalidArgumentError("thread number past the limit");
-    thread = registry_->ThreadById(batch.thread());
-    context.thread = thread->info.thread;
+    ring = registry_->Ring(batch.thread());
+    context.thread = ring->thread->info.thread;
   }
 
   const uint64_t base = batch.base_ns();
@@ -107,9 +107,9 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
   if (states.rows() < 0) return BadColumns("States");
   if (gpu_ops.rows() < 0) return BadColumns("GpuOps");
 
-  if (thread != nullptr && !Follow(batch, thread, sink)) return absl::OkStatus();
+  if (ring != nullptr && !Follow(batch, ring, sink)) return absl::OkStatus();
 
-  HostNs last_end = thread == nullptr ? 0 : thread->last_end;
+  HostNs last_end = ring == nullptr ? 0 : ring->last_end;
   HostNs next[5] = {waits.Next() ? waits.end() : kNever, wakes.Next() ? wakes.end() : kNever,
                     cuda_calls.Next() ? cuda_calls.end() : kNever, ranges.Next() ? ranges.end() : kNever,
                     states.Next() ? states.end() : kNever};
@@ -144,7 +144,7 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
     ++counts_.events;
     last_end = std::max(last_end, gpu_ops.end());
   }
-  if (thread != nullptr) thread->last_end = last_end;
+  if (ring != nullptr) ring->last_end = last_end;
   if (batch.has_thread_samples()) return DecodeSamples(batch, registry_, context, sink);
   return absl::OkStatus();
 }

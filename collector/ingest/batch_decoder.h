@@ -46,7 +46,7 @@ class BatchDecoder {
 
  private:
   // Loss and duplicates, from the batch's record numbers; false: all of it was received before.
-  bool Follow(const v1::Batch& batch, ThreadEntry* thread, EventSink* sink);
+  bool Follow(const v1::Batch& batch, RingEntry* ring, EventSink* sink);
 
   ProcessRegistry* const registry_;
   HostNs earliest_ = 0, latest_ = kMaxHostNs;

@@ -1,5 +1,7 @@
 #include "collector/ingest/process_registry.h"
 
+#include <cstdlib>
+
 #include "absl/strings/str_cat.h"
 #include "stallscope/v1/frame.pb.h"
 
@@ -12,15 +14,16 @@ constexpr size_t kTextOverheadBytes = 64;  // of a std::string in a deque and it
 uint32_t CallKey(uint32_t domain, uint32_t call) { return domain << 16 | call; }
 
 bool IsSampled(uint32_t id) { return id >= kFirstSampledThreadId; }
+bool IsFromMemory(uint32_t id) { return id >= kFirstCollectorId && id < kFirstSampledThreadId; }
 
-bool Near(HostNs a, HostNs b) { return a <= b + kBeginToleranceNs && b <= a + kBeginToleranceNs; }
+bool Near(HostNs a, HostNs b, HostNs tolerance) { return a <= b + tolerance && b <= a + tolerance; }
 
 bool IsSameThread(const ThreadEntry& entry, bool sampled, HostNs begin) {
   if (sampled) {
-    if (entry.sampled_begin != 0) return Near(entry.sampled_begin, begin);
+    if (entry.sampled_begin != 0) return Near(entry.sampled_begin, begin, kBeginToleranceNs);
     return begin <= entry.recorded_begin + kBeginToleranceNs;
   }
-  if (entry.recorded_begin != 0) return Near(entry.recorded_begin, begin);
+  if (entry.recorded_begin != 0) return Near(entry.recorded_begin, begin, kBeginToleranceNs);
   return entry.sampled_begin <= begin + kBeginToleranceNs;
 }
 
@@ -29,7 +32,7 @@ bool IsSameThread(const ThreadEntry& entry, bool sampled, HostNs begin) {
 ProcessRegistry::ProcessRegistry() = default;
 
 bool ProcessRegistry::Afford(size_t bytes) {
-  const size_t tables = strings_.bytes() + objects_.bytes() + threads_by_id_.bytes();
+  const size_t tables = strings_.bytes() + objects_.bytes() + rings_by_id_.bytes();
   if (bytes_ + tables + bytes > kMaxRegistryBytes) {
     ++refused_;
     return false;
@@ -51,49 +54,78 @@ std::string_view ProcessRegistry::CallName(wire::CudaDomain domain, uint16_t cal
 }
 
 const ThreadInfo* ProcessRegistry::Thread(ThreadIndex thread) const {
-  const ThreadEntry* entry = threads_by_id_.Get(thread);
-  return entry == nullptr ? nullptr : &entry->info;
+  const RingEntry* ring = rings_by_id_.Get(thread);
+  return ring == nullptr ? nullptr : &ring->thread->info;
 }
 
-ThreadEntry* ProcessRegistry::ThreadById(uint32_t id) {
-  if (ThreadEntry* known = threads_by_id_.Get(id); known != nullptr) return known;
-  if (threads_.size() >= kMaxThreads || !Afford(threads_by_id_.PageBytes() + sizeof(ThreadEntry))) {
+RingEntry* ProcessRegistry::Ring(uint32_t id) { return RingOf(id, nullptr); }
+
+RingEntry* ProcessRegistry::RingOf(uint32_t id, ThreadEntry* thread) {
+  if (RingEntry* known = rings_by_id_.Get(id); known != nullptr) return known;
+  if (rings_.size() >= kMaxThreads || !Afford(rings_by_id_.PageBytes() + sizeof(RingEntry) + sizeof(ThreadEntry))) {
     ++refused_;
-    if (threads_.empty()) threads_.emplace_back();
-    return &threads_.back();
+    if (!rings_.empty()) return &rings_.back();
   }
-  ThreadEntry& entry = threads_.emplace_back();
-  entry.info.thread = id;
-  threads_by_id_.At(id) = &entry;
-  return &entry;
+  if (thread == nullptr) {
+    thread = &threads_.emplace_back();
+    thread->info.thread = id;
+  }
+  RingEntry& ring = rings_.emplace_back();
+  bytes_ += sizeof(RingEntry) + sizeof(ThreadEntry);
+  ring.id = id;
+  ring.thread = thread;
+  rings_by_id_.At(id) = &ring;
+  return &ring;
 }
 
-const ThreadEntry* ProcessRegistry::ThreadByTid(uint32_t tid) const {
-  auto found = threads_by_tid_.find(tid);
-  return found == threads_by_tid_.end() ? nullptr : found->second;
+const RingEntry* ProcessRegistry::FindRing(uint32_t tid, HostNs begin, HostNs tolerance_ns) const {
+  const auto found = rings_by_tid_.find(tid);
+  if (found == rings_by_tid_.end()) return nullptr;
+  const RingEntry* nearest = nullptr;
+  for (const RingEntry* ring : found->second) {
+    if (IsSampled(ring->id) || !Near(ring->begin, begin, tolerance_ns)) continue;
+    if (nearest == nullptr || std::abs(ring->begin - begin) < std::abs(nearest->begin - begin)) nearest = ring;
+  }
+  return nearest;
 }
 
-ThreadEntry* ProcessRegistry::AddThread(uint32_t id, uint32_t tid, std::string_view name, HostNs begin) {
-  ThreadEntry* entry = threads_by_id_.Get(id);
-  if (entry == nullptr) {
-    auto found = threads_by_tid_.find(tid);
-    if (found != threads_by_tid_.end() && IsSameThread(*found->second, IsSampled(id), begin) &&
-        Afford(threads_by_id_.PageBytes())) {
-      entry = found->second;
-      threads_by_id_.At(id) = entry;
+RingEntry* ProcessRegistry::AddThread(uint32_t id, uint32_t tid, std::string_view name, HostNs begin) {
+  const bool sampled = IsSampled(id);
+  RingEntry* ring = rings_by_id_.Get(id);
+  const bool placeholder = ring == nullptr || ring->thread->info.tid == 0;
+  if (ring == nullptr) {
+    ThreadEntry* same = nullptr;
+    const RingEntry* drained = nullptr;
+    if (const auto found = rings_by_tid_.find(tid); found != rings_by_tid_.end()) {
+      for (const RingEntry* other : found->second) {
+        if (!IsSameThread(*other->thread, sampled, begin)) continue;
+        same = other->thread;
+        if (id >= kFirstCollectorId || !IsFromMemory(other->id)) continue;
+        if (drained == nullptr || std::abs(other->begin - begin) < std::abs(drained->begin - begin)) drained = other;
+      }
+    }
+    ring = RingOf(id, same);
+    if (ring->id != id) return ring;  // past the limit
+    if (drained != nullptr) {
+      ring->seen_batch = true;
+      ring->next_record = drained->next_record;
+      ring->last_end = drained->last_end;
     }
   }
-  if (entry == nullptr) entry = ThreadById(id);
-  if (entry->info.tid == 0) {
-    entry->info.tid = tid;
-    entry->info.begin = begin;
+  ThreadEntry* thread = ring->thread;
+  if (placeholder) {
+    ring->begin = begin;
+    if (thread->info.tid == 0) {
+      thread->info.tid = tid;
+      thread->info.begin = begin;
+    }
+    rings_by_tid_[tid].push_back(ring);
   }
-  HostNs& side = IsSampled(id) ? entry->sampled_begin : entry->recorded_begin;
+  HostNs& side = sampled ? thread->sampled_begin : thread->recorded_begin;
   if (side == 0) side = begin;
   // Names change (a thread names itself after it has started); the latest is the most telling.
-  if (!name.empty() && entry->info.name != name) entry->info.name = std::string(name.substr(0, kMaxThreadNameBytes));
-  threads_by_tid_[tid] = entry;
-  return entry;
+  if (!name.empty() && thread->info.name != name) thread->info.name = std::string(name.substr(0, kMaxThreadNameBytes));
+  return ring;
 }
 
 void ProcessRegistry::AddString(uint32_t id, std::string_view text) {

@@ -9,6 +9,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
@@ -21,12 +22,20 @@ class Intern;
 
 namespace stallscope::ingest {
 
-// A thread as the stream knows it, with what has been received of it.
+// A thread of the process.
 struct ThreadEntry {
   ThreadInfo info;
   // When it took its slot (agent, memfd), and when the kernel started it (/proc); 0: not known from that side.
   HostNs recorded_begin = 0, sampled_begin = 0;
   bool announced = false;  // the sink knows it
+};
+
+// A source of batches: one use of one slot of the shared memory by one thread. A thread that changes to a bigger ring
+// takes a new slot, so it may have two.
+struct RingEntry {
+  uint32_t id = 0;  // Batch.thread
+  ThreadEntry* thread = nullptr;
+  HostNs begin = 0;
   bool seen_batch = false;
   uint64_t next_record = 0;  // first ring record not received yet
   HostNs last_end = 0;       // of the last event received
@@ -43,23 +52,28 @@ class ProcessRegistry final : public ProcessNames {
   // The raw value of an object id; 0 when it was never introduced (and for id 0).
   uint64_t Object(uint32_t id) const { return objects_.Get(id); }
   // Never nullptr: an id that was not introduced gets an entry without a name, so that its events are not lost. Past
-  // kMaxThreads all share one entry. Ids that stand for one thread (see AddThread) yield the same entry.
-  ThreadEntry* ThreadById(uint32_t id);
-  // The newest thread with that kernel id; nullptr when none.
-  const ThreadEntry* ThreadByTid(uint32_t tid) const;
+  // kMaxThreads all share one entry.
+  RingEntry* Ring(uint32_t id);
 
-  // Takes in everything but the threads, which ProcessStream adds one by one (its sink is told of each).
+  // Introduces the thread behind an id. Agent, memfd and /proc may each name the same one under their own ids: it is
+  // the same when the tid is, and the slot was taken at the same time (20 ms: two ticks of /proc's clock) or, seen by
+  // /proc, after the kernel started it. Where the collector drained the ring before the agent began to stream, the
+  // agent goes on after it.
+  RingEntry* AddThread(uint32_t id, uint32_t tid, std::string_view name, HostNs begin);
+
+  // The ring of that kernel id whose slot was taken nearest to `begin`, within `tolerance_ns`; nullptr when none was.
+  // Ids given to threads found in /proc do not count.
+  const RingEntry* FindRing(uint32_t tid, HostNs begin, HostNs tolerance_ns) const;
+
+  // Takes in everything of an Intern but the threads, which ProcessStream adds one by one (its sink is told of each).
   void AddNames(const v1::Intern& intern);
-
-  // Introduces a thread. Agent, memfd and /proc may each name the same one under their own id: it is the same when the
-  // tid is, and the begin of one side lies within 20 ms (two ticks of /proc's clock), or the kernel's start before the
-  // slot was taken. All its ids then yield one entry. Returns that entry.
-  ThreadEntry* AddThread(uint32_t id, uint32_t tid, std::string_view name, HostNs begin);
 
   uint64_t refused() const { return refused_; }
 
  private:
   bool Afford(size_t bytes);
+  // The ring of the id, made for that thread (nullptr: a new one) when it is new.
+  RingEntry* RingOf(uint32_t id, ThreadEntry* thread);
   void AddString(uint32_t id, std::string_view text);
   std::string_view Keep(std::string_view text);
 
@@ -69,8 +83,9 @@ class ProcessRegistry final : public ProcessNames {
   mutable absl::node_hash_map<uint32_t, std::string> unknown_call_names_;
   std::deque<std::string> texts_;
   std::deque<ThreadEntry> threads_;
-  IdTable<ThreadEntry*> threads_by_id_;
-  absl::flat_hash_map<uint32_t, ThreadEntry*> threads_by_tid_;
+  std::deque<RingEntry> rings_;
+  IdTable<RingEntry*> rings_by_id_;
+  absl::flat_hash_map<uint32_t, std::vector<RingEntry*>> rings_by_tid_;
   size_t bytes_ = 0;
   uint64_t refused_ = 0;
 };

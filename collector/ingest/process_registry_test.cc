@@ -62,38 +62,58 @@ TEST(ProcessRegistry, IdsSpreadOverAllPages_StayWithinTheMemoryLimit) {
 
 TEST(ProcessRegistry, ThreadsPastTheLimit_ShareAnEntry) {
   ProcessRegistry registry;
-  for (uint32_t id = 1; id <= kMaxThreads + 10; ++id) registry.ThreadById(id);
-  EXPECT_NE(registry.ThreadById(kMaxThreads + 5), nullptr);
+  for (uint32_t id = 1; id <= kMaxThreads + 10; ++id) registry.Ring(id);
+  EXPECT_NE(registry.Ring(kMaxThreads + 5), nullptr);
   EXPECT_GT(registry.refused(), 0u);
 }
 
 TEST(ProcessRegistry, ThreadNamedByAgentAndProc_IsOne) {
   ProcessRegistry registry;
-  const ThreadEntry* sampled = registry.AddThread(kFirstSampledThreadId, 100, "worker", 10 * kSecond);
-  EXPECT_EQ(registry.AddThread(1, 100, "worker", 12 * kSecond), sampled);
-  EXPECT_EQ(registry.ThreadById(1), registry.ThreadById(kFirstSampledThreadId));
+  const RingEntry* sampled = registry.AddThread(kFirstSampledThreadId, 100, "worker", 10 * kSecond);
+  const RingEntry* agent = registry.AddThread(1, 100, "worker", 12 * kSecond);
+  EXPECT_NE(agent, sampled);
+  EXPECT_EQ(agent->thread, sampled->thread);
   EXPECT_EQ(registry.Thread(1)->thread, kFirstSampledThreadId);
 }
 
-TEST(ProcessRegistry, ThreadNamedByAgentAndMemory_IsOne) {
+TEST(ProcessRegistry, ThreadThatTookASecondSlot_IsOneWithTwoRings) {
   ProcessRegistry registry;
-  const ThreadEntry* agent = registry.AddThread(1, 100, "main", 10 * kSecond);
-  EXPECT_EQ(registry.AddThread(kFirstCollectorId, 100, "main", 10 * kSecond + 300), agent);
+  RingEntry* first = registry.AddThread(1, 100, "cupti", 10 * kSecond);
+  first->next_record = 4;
+  const RingEntry* second = registry.AddThread(2, 100, "cupti", 10 * kSecond + 5000);
+  EXPECT_EQ(first->thread, second->thread);
+  EXPECT_EQ(second->next_record, 0u);
+  EXPECT_EQ(registry.FindRing(100, 10 * kSecond + 100, 1000), first);
+  EXPECT_EQ(registry.FindRing(100, 10 * kSecond + 4900, 1000), second);
+  EXPECT_EQ(registry.FindRing(100, 10 * kSecond + 50'000, 1000), nullptr);
+}
+
+TEST(ProcessRegistry, AgentThatStreamsAfterTheMemoryWasDrained_GoesOnAfterIt) {
+  ProcessRegistry registry;
+  RingEntry* drained = registry.AddThread(kFirstCollectorId, 100, "main", 10 * kSecond);
+  drained->next_record = 77;
+  const RingEntry* agent = registry.AddThread(1, 100, "main", 10 * kSecond + 300);
+  EXPECT_EQ(agent->thread, drained->thread);
+  EXPECT_EQ(agent->next_record, 77u);
+  EXPECT_TRUE(agent->seen_batch);
 }
 
 TEST(ProcessRegistry, KernelIdUsedAgain_IsAnotherThread) {
   ProcessRegistry registry;
-  const ThreadEntry* first = registry.AddThread(1, 100, "old", 10 * kSecond);
-  EXPECT_NE(registry.AddThread(2, 100, "new", 50 * kSecond), first);
-  EXPECT_NE(registry.AddThread(kFirstSampledThreadId, 100, "newer", 90 * kSecond), first);
-  EXPECT_EQ(registry.ThreadByTid(100)->info.name, "newer");
+  const ThreadEntry* first = registry.AddThread(1, 100, "old", 10 * kSecond)->thread;
+  const ThreadEntry* second = registry.AddThread(2, 100, "new", 50 * kSecond)->thread;
+  EXPECT_NE(second, first);
+  const ThreadEntry* third = registry.AddThread(kFirstSampledThreadId, 100, "newer", 90 * kSecond)->thread;
+  EXPECT_NE(third, first);
+  EXPECT_NE(third, second);
 }
 
 TEST(ProcessRegistry, NamelessThread_GetsItsNameLater) {
   ProcessRegistry registry;
-  ThreadEntry* entry = registry.ThreadById(4);
-  EXPECT_EQ(registry.AddThread(4, 44, "late", 5), entry);
+  RingEntry* ring = registry.Ring(4);
+  EXPECT_EQ(registry.AddThread(4, 44, "late", 5), ring);
   EXPECT_EQ(registry.Thread(4)->tid, 44u);
+  EXPECT_EQ(registry.FindRing(44, 5, 0), ring);
 }
 
 }  // namespace

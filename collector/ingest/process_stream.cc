@@ -78,7 +78,8 @@ void ProcessStream::OnIntern(const v1::Intern& intern) {
   registry_.AddNames(intern);
   for (const v1::Intern::Thread& thread : intern.threads()) {
     if (thread.id() == 0 || thread.id() >= kIdLimit) continue;
-    ThreadEntry* entry = registry_.AddThread(thread.id(), thread.tid(), thread.name(), ToHostNs(thread.begin_ns()));
+    ThreadEntry* entry =
+        registry_.AddThread(thread.id(), thread.tid(), thread.name(), ToHostNs(thread.begin_ns()))->thread;
     if (!entry->announced) {
       entry->announced = true;
       sink_->OnThread(entry->info);
