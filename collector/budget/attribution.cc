@@ -1,0 +1,218 @@
+#include "collector/budget/attribution.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
+namespace stallscope {
+namespace {
+
+CauseKey CauseOfOp(const GpuOp& op) {
+  if (op.kind == wire::GpuOpKind::kKernel || op.kind == wire::GpuOpKind::kGraph) {
+    return MakeCause(CauseKind::kKernel, op.graph, op.name);
+  }
+  return MakeCause(CauseKind::kCopy, op.graph, op.argument);
+}
+
+// The promise of the whole product. (abseil 20220623 has no public CHECK.)
+void CheckSum(const StepInterval& step, const StepBudget& budget) {
+  int64_t sum = 0;
+  for (const int64_t ns : budget.lines) sum += ns;
+  if (sum == step.end - step.begin) return;
+  std::fprintf(stderr, "attribution: the lines of the step (%" PRId64 ", %" PRId64 "] sum to %" PRId64 " ns\n",
+               step.begin, step.end, sum);
+  std::abort();
+}
+
+}  // namespace
+
+DeviceTimeline* Attribution::DeviceOf(const StepInterval& step) {
+  // The device that delivers: the one that the token's copy came from, else the one that the delivering thread launches
+  // to.
+  if (const Launch* copy = timeline_.launches().Find(step.copy_correlation)) {
+    if (copy->records > 0) return timeline_.Device(copy->device);
+  }
+  uint32_t device = 0;
+  return timeline_.DeviceOfThread(step.thread, &device) ? timeline_.Device(device) : nullptr;
+}
+
+void Attribution::Attribute(const StepInterval& step, StepBudget* budget) {
+  *budget = StepBudget{};
+  busy_.clear();
+  active_.clear();
+  critical_threads_.clear();
+  ChargeSheet sheet(budget);
+  FindUnknownLate(step, &sheet, budget);
+
+  DeviceTimeline* device = DeviceOf(step);
+  const size_t op_count = device == nullptr ? 0 : device->size();
+  size_t next = device == nullptr ? 0 : device->Seek(step.begin);
+  bool forward_work_seen = false;
+  HostNs now = step.begin;
+  while (now < step.end) {
+    for (; next < op_count && (*device)[next].begin <= now; ++next) {
+      const GpuOp& op = (*device)[next];
+      if (op.end <= now) continue;
+      active_.push_back({op.end, op.line, CauseOfOp(op)});
+      forward_work_seen = forward_work_seen || IsForwardWork(op);
+    }
+    HostNs until = step.end;
+    const bool more = next < op_count && (*device)[next].begin < step.end;
+    if (more) until = (*device)[next].begin;
+    if (active_.empty()) {
+      // After the last operation a token is on its way, whatever the thread does.
+      const bool in_flight = forward_work_seen || !more;
+      ChargeGap(step, now, until, more ? &(*device)[next] : nullptr, in_flight, &sheet, budget);
+      now = until;
+      continue;
+    }
+    const ActiveOp* charged = &active_[0];
+    for (const ActiveOp& op : active_) {
+      until = std::min(until, op.end);
+      if (op.line < charged->line) charged = &op;
+    }
+    sheet.ChargeGpu(charged->line, now, until, charged->cause);
+    if (busy_.empty() || busy_.back().end != now) {
+      const int64_t before = busy_.empty() ? 0 : busy_.back().busy_before_ns + busy_.back().end - busy_.back().begin;
+      busy_.push_back({now, until, before});
+    } else {
+      busy_.back().end = until;
+    }
+    now = until;
+    active_.erase(std::remove_if(active_.begin(), active_.end(), [now](const ActiveOp& op) { return op.end <= now; }),
+                  active_.end());
+  }
+  SumHidden(step, budget);
+
+  CheckSum(step, *budget);
+}
+
+void Attribution::ChargeGap(const StepInterval& step, HostNs from, HostNs to, const GpuOp* ends_with, bool in_flight,
+                            ChargeSheet* sheet, StepBudget* budget) {
+  WalkBack::Request request;
+  request.until = from;
+  request.visible_until = step.end + options_.settle_ns;
+  request.in_flight = in_flight;
+  request.skew_margin_ns = options_.skew_margin_ns;
+  if (ends_with == nullptr) {
+    request.thread = step.thread;
+    request.from = to;
+  } else {
+    const Launch* launch = timeline_.launches().Find(ends_with->correlation);
+    if (launch == nullptr || launch->thread == 0) {
+      ++budget->unmatched_ops;
+      sheet->ChargeIdleGpu(Line::kUnknownLost, from, to, CauseOfOp(*ends_with));
+      return;
+    }
+    const HostNs enqueued = std::clamp(launch->end, from, to);
+    sheet->ChargeIdleGpu(Line::kGpuGap, enqueued, to, CauseOfOp(*ends_with));
+    // The walk begins inside the launching call, which is charged like any call: host.launch, or what is nested in it.
+    request.thread = launch->thread;
+    request.from = enqueued;
+  }
+  if (request.from > request.until) walk_.Run(request, sheet, budget, &critical_threads_);
+}
+
+void Attribution::FindUnknownLate(const StepInterval& step, ChargeSheet* sheet, StepBudget* budget) {
+  std::vector<TimeSpan> spans;
+  for (const MissingLaunch& missing : timeline_.missing()) {
+    // The work ran somewhere between its launch and the next thing that is known to come after it in the stream.
+    TimeSpan span{missing.blocking ? missing.begin : missing.end, step.end};
+    if (span.begin >= step.end) continue;
+    const ThreadTimeline* thread = timeline_.Thread(missing.thread);
+    if (missing.blocking) {
+      span.end = missing.end;
+    } else if (thread != nullptr) {
+      const SequenceDeque<Call>& calls = thread->calls();
+      for (uint64_t i = thread->FirstEndingAtOrAfter(missing.end + 1); i < calls.end(); ++i) {
+        const Call& call = calls[i];
+        if (call.begin < missing.end) continue;
+        if (call.begin >= step.end) break;
+        const bool waits_for_it = call.call_class == wire::CudaCallClass::kSyncDevice ||
+                                  (call.object == missing.stream_handle &&
+                                   (call.call_class == wire::CudaCallClass::kSyncStream || IsBlockingCopy(call)));
+        if (call.source == CallSource::kCuda && waits_for_it) {
+          span.end = std::min(span.end, call.end);
+          break;
+        }
+        if (call.has_record && IsLaunch(call) && call.object == missing.stream_handle) {
+          const Launch* later = timeline_.launches().Find(call.correlation);
+          if (later != nullptr && later->records > 0) {
+            span.end = std::min(span.end, later->first_op_begin);
+            break;
+          }
+        }
+      }
+    }
+    span.begin = std::max(span.begin, step.begin);
+    span.end = std::min(span.end, step.end);
+    if (span.begin < span.end) spans.push_back(span);
+  }
+  if (spans.empty()) return;
+  budget->late = true;
+  std::sort(spans.begin(), spans.end(), [](const TimeSpan& a, const TimeSpan& b) { return a.begin < b.begin; });
+  for (const TimeSpan& span : spans) {
+    std::vector<TimeSpan>& merged = sheet->unknown_late();
+    if (!merged.empty() && span.begin <= merged.back().end) {
+      merged.back().end = std::max(merged.back().end, span.end);
+    } else {
+      merged.push_back(span);
+    }
+  }
+}
+
+int64_t Attribution::BusyWithin(HostNs from, HostNs to) const {
+  if (to <= from || busy_.empty()) return 0;
+  const auto busy_before = [this](HostNs at) {
+    const auto after =
+        std::upper_bound(busy_.begin(), busy_.end(), at, [](HostNs t, const BusySpan& span) { return t < span.begin; });
+    if (after == busy_.begin()) return int64_t{0};
+    const BusySpan& span = *std::prev(after);
+    return span.busy_before_ns + std::min(at, span.end) - span.begin;
+  };
+  return busy_before(to) - busy_before(from);
+}
+
+void Attribution::SumHidden(const StepInterval& step, StepBudget* budget) {
+  if (busy_.empty()) return;
+  const HostNs visible_until = step.end + options_.settle_ns;
+  for (ThreadIndex thread = 0; thread < timeline_.thread_end(); ++thread) {
+    const ThreadTimeline* timeline = timeline_.Thread(thread);
+    if (timeline == nullptr || timeline->calls().empty()) continue;
+    const SequenceDeque<Call>& calls = timeline->calls();
+    // Threads that neither call CUDA in this step nor are on its critical path have time of their own, which hides
+    // behind nothing.
+    bool counts = std::find(critical_threads_.begin(), critical_threads_.end(), thread) != critical_threads_.end();
+    const uint64_t first = timeline->FirstEndingAtOrAfter(step.begin + 1);
+    for (uint64_t i = first; !counts && i < calls.end() && calls[i].end <= visible_until && calls[i].begin < step.end;
+         ++i) {
+      counts = calls[i].source == CallSource::kCuda;
+    }
+    if (!counts) continue;
+    for (uint64_t i = first; i < calls.end() && calls[i].end <= visible_until; ++i) {
+      const Call& call = calls[i];
+      if (call.begin >= step.end) continue;
+      if (timeline->InsideBlockingCuda(i)) continue;
+      const Line line = LineOfCall(call);
+      HostNs begin = std::max(call.begin, step.begin);
+      const HostNs end = std::min(call.end, step.end);
+      if (IsBlockingCuda(call) && !IsBlockingCopy(call)) {
+        // While the awaited work runs the wait is what it is for; only its over-wait is hidden time.
+        const AwaitedWork work = awaited_.Find(thread, call);
+        if (OverWait(call, work, options_.skew_margin_ns) == 0) continue;
+        begin = std::max(begin, work.end);
+      }
+      const int64_t busy = BusyWithin(begin, end);
+      if (busy == 0) continue;
+      budget->hidden[static_cast<size_t>(line)] += busy;
+      uint64_t outer_number = i;
+      const Call* outer = timeline->Outer(i, &outer_number);
+      if (outer != nullptr && outer->end <= visible_until) {
+        budget->hidden[static_cast<size_t>(LineOfCall(*outer))] -= busy;  // innermost wins
+      }
+    }
+  }
+}
+
+}  // namespace stallscope

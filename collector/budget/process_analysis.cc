@@ -1,0 +1,399 @@
+#include "collector/budget/process_analysis.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "collector/budget/attribution.h"
+#include "collector/budget/report_text.h"
+#include "collector/steps/step_finder.h"
+#include "collector/timeline/timeline.h"
+#include "collector/windows/windows.h"
+
+namespace stallscope {
+namespace {
+
+// Threads hand in their events some tens of milliseconds late; until then the order between threads is not known.
+constexpr int64_t kReorderNs = 200'000'000;
+// How long after a step's end a call may end and still be seen by its attribution. Below kReorderNs, so that it has
+// come.
+constexpr int64_t kSettleNs = 50'000'000;
+// A step that began longer ago than this (an idle server) is attributed from here on only.
+constexpr int64_t kLongestStepNs = 30'000'000'000;
+// Fed without Advance (a capture file), the analysis advances itself once so many events have come.
+constexpr uint64_t kSelfAdvanceEvents = 8192;
+
+// State.What of the schema, which this library does not link.
+enum StateWhat : uint32_t {
+  kLevel = 1,
+  kCuptiActive = 2,
+  kCuptiTaken = 3,
+  kCuptiMissing = 4,
+  kCuptiReturned = 5,
+  kSimulatedGpu = 7,
+  kDetached = 8,
+  kDisabled = 11,
+};
+
+class Analysis final : public ProcessAnalysis {
+ public:
+  Analysis(const ProcessInfo& process, const ProcessNames* names, const AnalysisOptions& options)
+      : process_(process),
+        names_(names),
+        options_(options),
+        timeline_(names),
+        finder_({options.vocabulary, options.merge_kernel_threshold}),
+        attribution_(&timeline_, &finder_.contexts(), {options.skew_margin_ns, kSettleNs}) {
+    simulated_gpu_ = process.simulated_gpu;
+    level_ = process.level;
+  }
+
+  void OnDevice(const DeviceInfo& device) override {
+    if (device_name_.empty()) device_name_ = std::string(device.name);
+    simulated_gpu_ = simulated_gpu_ || device.simulated;
+  }
+  void OnWait(const WaitEvent& wait) override {
+    timeline_.AddWait(wait);
+    Fed();
+  }
+  void OnWake(const WakeEvent& wake) override {
+    timeline_.AddWake(wake);
+    Fed();
+  }
+  void OnCudaCall(const CudaCallEvent& call) override {
+    timeline_.AddCudaCall(call);
+    Fed();
+  }
+  void OnGpuOp(const GpuOpEvent& op) override {
+    timeline_.AddGpuOp(op);
+    if (op.end > closed_until_begin_ && op.begin < closed_until_) CountLate();
+    Fed();
+  }
+  void OnRange(const RangeEvent& range) override {
+    ++range_events_;
+    if (range.kind == wire::RangeKind::kStepMarker || range.kind == wire::RangeKind::kEngineDecode ||
+        range.kind == wire::RangeKind::kEngineToken) {
+      ranges_.push_back(range);
+    }
+    Fed();
+  }
+  void OnThreadSample(const ThreadSampleEvent& sample) override {
+    timeline_.AddSample(sample);
+    Fed();
+  }
+  void OnLoss(const LossEvent& loss) override { timeline_.AddLoss(loss); }
+  void OnHealth(const HealthEvent& health) override { health_ = health; }
+  void OnState(const StateEvent& state) override;
+
+  void Advance(HostNs now) override { AdvanceTo(now, false); }
+  void Finish() override { AdvanceTo(timeline_.latest(), true); }
+  ProcessReport Report(int64_t window_ns, HostNs now) const override;
+  void SetStepObserver(StepObserver observer, void* context) override {
+    observer_ = observer;
+    observer_context_ = context;
+  }
+
+ private:
+  void Fed() {
+    if (++events_since_advance_ < kSelfAdvanceEvents) return;
+    events_since_advance_ = 0;
+    if (timeline_.latest() - advanced_to_ >= kReorderNs / 2 || advanced_to_ == INT64_MIN)
+      AdvanceTo(timeline_.latest(), false);
+  }
+  void CountLate() {
+    ++windows_.total().late;
+    if (WindowSums* bucket = windows_.BucketAt(closed_until_)) ++bucket->late;
+  }
+  void AdvanceTo(HostNs now, bool finishing);
+  void FindSteps(HostNs until);
+  void CloseSteps(HostNs now, bool finishing);
+  void CloseSyncs(HostNs now, bool finishing);
+  void CloseStep(const StepInterval& step);
+  void GiveUpLaunches(HostNs at, HostNs* oldest_pending);
+  void DropOld(HostNs now);
+  void CountHealth(HostNs now);
+  template <typename Add>
+  void AddAt(HostNs at, const Add& add) {
+    add(&windows_.total());
+    if (WindowSums* bucket = windows_.BucketAt(at)) add(bucket);
+  }
+
+  const ProcessInfo process_;
+  const ProcessNames* names_;
+  const AnalysisOptions options_;
+  Timeline timeline_;
+  StepFinder finder_;
+  Attribution attribution_;
+  Windows windows_;
+
+  std::vector<RangeEvent> ranges_;       // not yet given to the finder
+  std::vector<uint64_t> next_call_;      // by ThreadIndex: the first call not yet given to the finder
+  std::deque<StepInterval> open_steps_;  // found, not yet attributed
+  uint64_t next_sync_ = 0;               // the first SyncContext not yet summed
+  uint64_t step_index_ = 0;
+  HostNs closed_until_ = INT64_MIN, closed_until_begin_ = INT64_MIN;
+  HostNs advanced_to_ = INT64_MIN;
+  uint64_t events_since_advance_ = 0, range_events_ = 0;
+  uint64_t counted_events_ = 0, counted_clamped_ = 0, counted_dropped_ = 0, counted_orphans_ = 0;
+  HealthEvent health_;
+  std::string device_name_, cupti_notice_;
+  bool simulated_gpu_ = false;
+  uint32_t level_ = 0;
+  StepBudget budget_;  // scratch
+  StepObserver observer_ = nullptr;
+  void* observer_context_ = nullptr;
+};
+
+void Analysis::OnState(const StateEvent& state) {
+  switch (state.what) {
+    case kLevel:
+      level_ = static_cast<uint32_t>(state.value);
+      break;
+    case kSimulatedGpu:
+      simulated_gpu_ = true;
+      break;
+    case kCuptiTaken:
+      cupti_notice_ = absl::StrCat("CUPTI is held by ", state.text.empty() ? "another profiler" : state.text,
+                                   ": GPU lines start again when it ends");
+      break;
+    case kCuptiMissing:
+      cupti_notice_ = absl::StrCat("no GPU lines: CUPTI could not be used", state.text.empty() ? "" : ": ", state.text);
+      break;
+    case kCuptiActive:
+    case kCuptiReturned:
+      cupti_notice_.clear();
+      break;
+    case kDetached:
+      cupti_notice_ = "the agent was detached from this process";
+      break;
+    case kDisabled:
+      cupti_notice_ = absl::StrCat("the agent turned itself off", state.text.empty() ? "" : ": ", state.text);
+      break;
+    default:
+      break;
+  }
+}
+
+void Analysis::AdvanceTo(HostNs now, bool finishing) {
+  if (now == INT64_MIN && ranges_.empty()) return;
+  advanced_to_ = std::max(advanced_to_, now);
+  events_since_advance_ = 0;
+  timeline_.SettleDevices();
+  FindSteps(finishing ? INT64_MAX : now - kReorderNs);
+  if (finishing) finder_.Finish();
+  for (const StepInterval& step : finder_.TakeSteps()) open_steps_.push_back(step);
+  CloseSteps(now, finishing);
+  CloseSyncs(now, finishing);
+  CountHealth(now);
+  if (!finishing) DropOld(now);
+}
+
+void Analysis::FindSteps(HostNs until) {
+  struct Item {
+    HostNs at;
+    ThreadIndex thread;
+    uint64_t number;
+    const RangeEvent* range;
+  };
+  std::vector<Item> items;
+  next_call_.resize(timeline_.thread_end());
+  for (ThreadIndex thread = 0; thread < timeline_.thread_end(); ++thread) {
+    const ThreadTimeline* timeline = timeline_.Thread(thread);
+    if (timeline == nullptr) continue;
+    const SequenceDeque<Call>& calls = timeline->calls();
+    uint64_t& next = next_call_[thread];
+    next = std::max(next, calls.first());
+    for (; next < calls.end() && calls[next].end <= until; ++next) {
+      if (calls[next].source == CallSource::kCuda) items.push_back({calls[next].end, thread, next, nullptr});
+    }
+  }
+  // Ranges of one thread come in order, but not between threads; the rest is for later.
+  std::stable_sort(ranges_.begin(), ranges_.end(),
+                   [](const RangeEvent& a, const RangeEvent& b) { return a.end < b.end; });
+  const auto ranges_end =
+      std::find_if(ranges_.begin(), ranges_.end(), [until](const RangeEvent& r) { return r.end > until; });
+  for (auto range = ranges_.begin(); range != ranges_end; ++range)
+    items.push_back({range->end, range->thread, 0, &*range});
+  const auto earlier = [](const Item& a, const Item& b) { return a.at < b.at; };
+  if (!std::is_sorted(items.begin(), items.end(), earlier)) std::stable_sort(items.begin(), items.end(), earlier);
+  for (const Item& item : items) {
+    if (item.range != nullptr) {
+      finder_.OnRange(*item.range);
+    } else {
+      finder_.OnCall(item.thread, item.number, &timeline_.MutableThread(item.thread).calls()[item.number]);
+    }
+  }
+  ranges_.erase(ranges_.begin(), ranges_end);
+}
+
+void Analysis::GiveUpLaunches(HostNs at, HostNs* oldest_pending) {
+  const uint64_t given_up = timeline_.GiveUpLaunchesBefore(at);
+  AddAt(at, [given_up](WindowSums* sums) { sums->unmatched += given_up; });
+  *oldest_pending = timeline_.OldestPendingLaunch();
+}
+
+void Analysis::CloseSteps(HostNs now, bool finishing) {
+  HostNs oldest_pending = timeline_.OldestPendingLaunch();
+  while (!open_steps_.empty()) {
+    const StepInterval& step = open_steps_.front();
+    if (oldest_pending < step.end) {
+      if (!finishing && now < step.end + options_.late_limit_ns) break;
+      GiveUpLaunches(step.end, &oldest_pending);
+    }
+    CloseStep(step);
+    open_steps_.pop_front();
+  }
+}
+
+void Analysis::CloseStep(const StepInterval& step) {
+  attribution_.Attribute(step, &budget_);
+  const int64_t wall_ns = step.end - step.begin;
+  const int64_t idle_ns = budget_.lines[static_cast<size_t>(Line::kIdleNoRequest)];
+  AddAt(step.end, [&](WindowSums* sums) {
+    if (sums->steps == 0) sums->first_begin = step.begin;
+    sums->last_end = step.end;
+    ++sums->steps;
+    sums->tokens += step.tokens;
+    sums->wall_ns += wall_ns;
+    sums->late += budget_.late ? 1 : 0;
+    sums->unmatched += budget_.unmatched_ops;
+    for (size_t i = 0; i < kLineCount; ++i) {
+      sums->lines[i] += budget_.lines[i];
+      sums->hidden[i] += budget_.hidden[i];
+      if (budget_.lines[i] != 0) sums->notes[i].Merge(budget_.notes[i]);
+    }
+    sums->itl.Add(wall_ns - idle_ns);
+  });
+  closed_until_begin_ = step.begin;
+  closed_until_ = step.end;
+  if (observer_ != nullptr) {
+    const StepRecord record{step_index_,   step.begin,     step.end,    step.tokens,
+                            budget_.lines, budget_.hidden, budget_.late};
+    observer_(observer_context_, record);
+  }
+  ++step_index_;
+}
+
+void Analysis::CloseSyncs(HostNs now, bool finishing) {
+  SequenceDeque<SyncContext>& contexts = finder_.contexts();
+  HostNs oldest_pending = timeline_.OldestPendingLaunch();
+  next_sync_ = std::max(next_sync_, contexts.first());
+  for (; next_sync_ < contexts.end(); ++next_sync_) {
+    const SyncContext& context = contexts[next_sync_];
+    if (oldest_pending < context.end) {
+      if (!finishing && now < context.end + options_.late_limit_ns) break;
+      GiveUpLaunches(context.end, &oldest_pending);
+    }
+    const ThreadTimeline* thread = timeline_.Thread(context.thread);
+    if (thread == nullptr || !thread->calls().Contains(context.call_number)) continue;
+    const Call& call = thread->calls()[context.call_number];
+    const AwaitedWork work = attribution_.awaited().Find(context.thread, call);
+    AddAt(call.end, [&](WindowSums* sums) {
+      SyncSums& sync = sums->Sync(static_cast<uint32_t>(call.domain) << 16 | call.call);
+      ++sync.calls;
+      sync.total_ns += call.end - call.begin;
+      if (!work.known) return;
+      sync.over_wait_ns += OverWait(call, work, options_.skew_margin_ns);
+      sync.idle_inside_ns += call.end - call.begin - work.busy_inside_ns;
+      sync.unneeded_ns += work.unneeded_ns;
+    });
+  }
+}
+
+void Analysis::CountHealth(HostNs now) {
+  const TimelineCounts& counts = timeline_.counts();
+  uint64_t reported_lost = health_.ring_lost;
+  for (const wire::Counter counter :
+       {wire::Counter::kSlotsExhausted, wire::Counter::kCuptiDropped, wire::Counter::kFramesDropped}) {
+    reported_lost += health_.counters[static_cast<size_t>(counter)];
+  }
+  uint64_t clamped = counts.clamped;
+  for (const wire::Counter counter : {wire::Counter::kGpuZeroTime, wire::Counter::kGpuReversedTime,
+                                      wire::Counter::kGpuBeforeLaunch, wire::Counter::kGpuUnfinished}) {
+    clamped += health_.counters[static_cast<size_t>(counter)];
+  }
+  const uint64_t events = counts.events + range_events_;
+  // The same loss may be told twice: as a gap in a thread's numbers and by the agent's own count.
+  const uint64_t dropped = std::max(counts.lost_records, reported_lost);
+  AddAt(now, [&](WindowSums* sums) {
+    sums->events += events - counted_events_;
+    sums->clamped += clamped - std::min(clamped, counted_clamped_);
+    sums->dropped += dropped - std::min(dropped, counted_dropped_);
+    sums->unmatched += counts.orphans - counted_orphans_;
+  });
+  counted_events_ = events;
+  counted_clamped_ = std::max(clamped, counted_clamped_);
+  counted_dropped_ = std::max(dropped, counted_dropped_);
+  counted_orphans_ = counts.orphans;
+}
+
+void Analysis::DropOld(HostNs now) {
+  const HostNs longest = now - kLongestStepNs;
+  finder_.ForgetBefore(longest);
+  HostNs keep_from = now - options_.late_limit_ns - kReorderNs;
+  if (finder_.open_since() != INT64_MIN) keep_from = std::min(keep_from, finder_.open_since());
+  if (!open_steps_.empty()) keep_from = std::min(keep_from, open_steps_.front().begin);
+  SequenceDeque<SyncContext>& contexts = finder_.contexts();
+  if (next_sync_ < contexts.end()) keep_from = std::min(keep_from, contexts[next_sync_].begin);
+  keep_from = std::max(keep_from, longest - kReorderNs);
+  timeline_.DropBefore(keep_from);
+  while (!contexts.empty() && contexts.first() < next_sync_ && contexts.front().end < keep_from) contexts.PopFront();
+}
+
+ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
+  ProcessReport report;
+  const WindowSums sums = windows_.Sum(window_ns, now);
+  report.pid = process_.identity.pid;
+  report.process_name = process_.process_name;
+  report.simulated_gpu = simulated_gpu_;
+  report.gpu = !device_name_.empty() ? device_name_ : simulated_gpu_ ? "simulated GPU" : "";
+  report.steps = sums.steps;
+  report.tokens = sums.tokens;
+  StepFinder::Verdict verdict = finder_.Describe();
+  report.tokens_source = std::move(verdict.tokens_source);
+  report.segmentation_method = std::move(verdict.method);
+  report.segmentation_confidence = verdict.confidence;
+  report.segmentation_why = std::move(verdict.why);
+  report.begin = sums.first_begin;
+  report.end = sums.last_end;
+  report.wall_ns = sums.wall_ns;
+  for (size_t i = 0; i < kLineCount; ++i) {
+    report.lines[i].ns = sums.lines[i];
+    report.lines[i].hidden_ns = sums.hidden[i];
+    const Cause& cause = sums.notes[i].Largest();
+    if (cause.key != 0 && cause.ns * 2 >= sums.lines[i]) report.lines[i].note = TextOfCause(cause, names_);
+  }
+  report.itl_p50_ns = sums.itl.Quantile(0.50);
+  report.itl_p90_ns = sums.itl.Quantile(0.90);
+  report.itl_p99_ns = sums.itl.Quantile(0.99);
+  report.itl_max_ns = sums.itl.max();
+  for (const SyncSums& sync : sums.syncs) {
+    const std::string_view name = names_ == nullptr
+                                      ? std::string_view("")
+                                      : names_->CallName(static_cast<wire::CudaDomain>(sync.name_key >> 16),
+                                                         static_cast<uint16_t>(sync.name_key & 0xffff));
+    report.syncs.push_back({std::string(WithoutVersion(name)), sync.calls, sync.total_ns, sync.over_wait_ns,
+                            sync.idle_inside_ns, sync.unneeded_ns});
+  }
+  std::stable_sort(report.syncs.begin(), report.syncs.end(),
+                   [](const SyncReport& a, const SyncReport& b) { return a.total_ns > b.total_ns; });
+  report.health = {sums.events, sums.dropped, sums.late, sums.clamped, sums.unmatched};
+  constexpr const char* kLevels[] = {"off", "budget", "kernels", "nodes"};
+  report.agent_level = level_ < std::size(kLevels) ? kLevels[level_] : "unknown";
+  if (health_.process_cpu_ns > 0) {
+    report.agent_cost_share = static_cast<double>(health_.agent_cpu_ns) / static_cast<double>(health_.process_cpu_ns);
+  }
+  if (!cupti_notice_.empty()) report.notices.push_back(cupti_notice_);
+  return report;
+}
+
+}  // namespace
+
+std::unique_ptr<ProcessAnalysis> ProcessAnalysis::Create(const ProcessInfo& process, const ProcessNames* names,
+                                                         const AnalysisOptions& options) {
+  return std::make_unique<Analysis>(process, names, options);
+}
+
+}  // namespace stallscope

@@ -1,0 +1,19 @@
+// Texts of a report that are made of numbers: who a line was charged to, the name of a call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "collector/base/event.h"
+#include "collector/windows/line_notes.h"
+
+namespace stallscope {
+
+// The name as nsys prints it: exactly "_v" and four digits at the end are cut, so "cudaGraphLaunch_v10000" stays.
+std::string_view WithoutVersion(std::string_view call_name);
+
+// "cudaDeviceSynchronize, MainThread"; "" when nothing is worth saying.
+std::string TextOfCause(const Cause& cause, const ProcessNames* names);
+
+}  // namespace stallscope

@@ -1,0 +1,249 @@
+#include "collector/budget/walk_back.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace stallscope {
+namespace {
+
+constexpr int kMaxHops = 64;
+// Between two polls of an event the thread spins; a longer pause is ordinary code.
+constexpr int64_t kSpinPauseNs = 50'000;
+
+bool TimedOut(const Call& call) {
+  if (WaitKindOf(call) == wire::WaitKind::kPoll) return call.result == 0;
+  return call.result == ETIMEDOUT || call.result == -ETIMEDOUT;
+}
+
+bool CanBeWoken(const Call& call) {
+  using wire::WaitKind;
+  switch (WaitKindOf(call)) {
+    case WaitKind::kLock:
+    case WaitKind::kCondition:
+    case WaitKind::kSemaphore:
+    case WaitKind::kBarrier:
+    case WaitKind::kJoin:
+    case WaitKind::kFutex:
+    case WaitKind::kPoll:
+    case WaitKind::kIpc:
+      return call.object != 0 && !TimedOut(call);
+    default:
+      return false;
+  }
+}
+
+bool IsSpin(const Call& call) { return IsQuery(call) || WaitKindOf(call) == wire::WaitKind::kSpin; }
+
+}  // namespace
+
+bool IsOutsideInput(const Call& call) {
+  if (WaitKindOf(call) == wire::WaitKind::kPoll) return true;
+  if (WaitKindOf(call) != wire::WaitKind::kIpc) return false;
+  switch (static_cast<wire::OsCall>(call.call)) {
+    case wire::OsCall::kRead:
+    case wire::OsCall::kReadv:
+    case wire::OsCall::kRecv:
+    case wire::OsCall::kRecvfrom:
+    case wire::OsCall::kRecvmsg:
+    case wire::OsCall::kAccept:
+    case wire::OsCall::kEventfdRead:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Line LineOfCall(const Call& call) {
+  using wire::CudaCallClass;
+  using wire::WaitKind;
+  if (call.source == CallSource::kOs) {
+    switch (WaitKindOf(call)) {
+      case WaitKind::kLock:
+        return Line::kHostLock;
+      case WaitKind::kCondition:
+      case WaitKind::kSemaphore:
+      case WaitKind::kBarrier:
+      case WaitKind::kJoin:
+      case WaitKind::kFutex:
+        return Line::kHostWaitThread;
+      case WaitKind::kPoll:
+      case WaitKind::kIpc:
+        return Line::kHostIpc;
+      case WaitKind::kFile:
+        return Line::kHostIo;
+      case WaitKind::kSleep:
+        return Line::kHostSleep;
+      case WaitKind::kSpin:
+        return Line::kHostSpin;
+      case WaitKind::kNone:
+        return Line::kHostCpu;
+    }
+    return Line::kHostCpu;
+  }
+  if (IsBlockingCopy(call)) return Line::kHostCopyApi;
+  switch (call.call_class) {
+    case CudaCallClass::kLaunch:
+    case CudaCallClass::kGraphLaunch:
+    case CudaCallClass::kCopyAsync:
+    case CudaCallClass::kMemset:
+    case CudaCallClass::kEventRecord:
+    case CudaCallClass::kStreamWaitEvent:
+    case CudaCallClass::kHostFunc:
+      return Line::kHostLaunch;
+    case CudaCallClass::kCopySync:
+      return Line::kHostCopyApi;
+    case CudaCallClass::kSyncDevice:
+    case CudaCallClass::kSyncStream:
+    case CudaCallClass::kSyncEvent:
+      return Line::kHostSyncOverwait;
+    case CudaCallClass::kQueryEvent:
+    case CudaCallClass::kQueryStream:
+      return Line::kHostSpin;
+    case CudaCallClass::kAlloc:
+    case CudaCallClass::kFree:
+    case CudaCallClass::kHostAlloc:
+    case CudaCallClass::kHostRegister:
+      return Line::kHostAlloc;
+    case CudaCallClass::kGraphBuild:
+      return Line::kHostGraphBuild;
+    case CudaCallClass::kModuleLoad:
+      return Line::kHostModuleLoad;
+    case CudaCallClass::kOther:
+      return Line::kHostCpu;
+  }
+  return Line::kHostCpu;
+}
+
+CauseKey CauseOfCall(const Call& call, ThreadIndex thread) {
+  if (call.source == CallSource::kOs) return MakeCause(CauseKind::kOsCall, call.call, thread);
+  return MakeCause(CauseKind::kCudaCall, static_cast<uint64_t>(call.domain) << 16 | call.call, thread);
+}
+
+void WalkBack::ChargeOwnCode(const Request& request, ThreadIndex thread, const ThreadTimeline& timeline,
+                             const ThreadTimeline::Position& position, HostNs from, HostNs to, CauseKey reason,
+                             ChargeSheet* sheet) const {
+  if (position.before != nullptr && position.after != nullptr && IsSpin(*position.before) && IsSpin(*position.after) &&
+      position.after->begin - position.before->end <= kSpinPauseNs) {
+    sheet->ChargeIdleGpu(Line::kHostSpin, from, to, CauseOfCall(*position.before, thread));
+    return;
+  }
+  // Where the thread's records were lost it may have been in any call.
+  for (const TimeSpan& loss : timeline.losses()) {
+    const HostNs lost_begin = std::max(from, loss.begin), lost_end = std::min(to, loss.end);
+    if (lost_end <= lost_begin) continue;
+    if (lost_begin > from) {
+      ChargeOwnCode(request, thread, timeline, ThreadTimeline::Position{}, from, lost_begin, reason, sheet);
+    }
+    sheet->ChargeIdleGpu(Line::kUnknownLost, lost_begin, lost_end, MakeCause(CauseKind::kThread, 0, thread));
+    if (to > lost_end) {
+      ChargeOwnCode(request, thread, timeline, ThreadTimeline::Position{}, lost_end, to, reason, sheet);
+    }
+    return;
+  }
+  const RunShare share = timeline.ShareWhile(from, to, request.visible_until);
+  int64_t off_cpu_ns = 0;
+  if (share.run_delay_ns > 0) {
+    off_cpu_ns = static_cast<int64_t>(static_cast<__int128>(to - from) * share.run_delay_ns /
+                                      (static_cast<__int128>(share.run_delay_ns) + share.on_cpu_ns));
+  }
+  // The samples tell how much, not when: the run delay is put at the end of the stretch.
+  sheet->ChargeIdleGpu(Line::kHostCpu, from, to - off_cpu_ns, reason);
+  sheet->ChargeIdleGpu(Line::kHostOffcpu, to - off_cpu_ns, to, MakeCause(CauseKind::kThread, 0, thread));
+}
+
+void WalkBack::ChargeBlockingCuda(const Request& request, ThreadIndex thread, const Call& call, HostNs from, HostNs to,
+                                  ChargeSheet* sheet) const {
+  const AwaitedWork work = awaited_.Find(thread, call);
+  const CauseKey cause = CauseOfCall(call, thread);
+  if (!work.known) {
+    sheet->ChargeIdleGpu(Line::kUnknownLost, from, to, cause);
+    return;
+  }
+  const HostNs ended = work.running ? call.end : std::max(call.begin, work.end);
+  const HostNs split = std::clamp(ended, from, to);
+  if (OverWait(call, work, request.skew_margin_ns) > 0) {
+    sheet->ChargeIdleGpu(Line::kHostSyncOverwait, split, to, cause);
+  } else {
+    // Too short for the clocks to tell: the way from the GPU's interrupt back to the thread.
+    sheet->ChargeIdleGpu(Line::kHostWakeup, split, to, MakeCause(CauseKind::kWithinClockError, 0, thread));
+  }
+  if (IsBlockingCopy(call)) {
+    // Before its own work began the call prepared it (pinning, staging); while it ran, another device may have.
+    sheet->ChargeIdleGpu(Line::kHostCopyApi, from, split, cause);
+  } else {
+    sheet->ChargeIdleGpu(work.last_line, from, split, cause);  // this device was idle, the awaited one worked
+  }
+}
+
+void WalkBack::Run(const Request& request, ChargeSheet* sheet, StepBudget* budget,
+                   std::vector<ThreadIndex>* critical) const {
+  struct Visit {
+    ThreadIndex thread;
+    HostNs at;
+  };
+  Visit visited[kMaxHops + 1];
+  int hops = 0;
+  ThreadIndex thread = request.thread;
+  HostNs cursor = request.from;
+  const HostNs until = request.until;
+  CauseKey reason = MakeCause(CauseKind::kThread, 0, thread);
+  visited[0] = {thread, cursor};
+  if (critical != nullptr) critical->push_back(thread);
+
+  while (cursor > until) {
+    const ThreadTimeline* timeline = timeline_.Thread(thread);
+    if (timeline == nullptr || cursor <= timeline->kept_since()) {
+      sheet->ChargeIdleGpu(Line::kUnknownLost, until, cursor, MakeCause(CauseKind::kThread, 0, thread));
+      return;
+    }
+    const ThreadTimeline::Position position = timeline->Before(cursor, request.visible_until);
+    HostNs segment_begin = std::max(position.segment_begin, until);
+    if (position.call == nullptr) {
+      segment_begin = std::max(segment_begin, timeline->kept_since());
+      ChargeOwnCode(request, thread, *timeline, position, segment_begin, cursor, reason, sheet);
+      cursor = segment_begin;
+      continue;
+    }
+    const Call& call = *position.call;
+    if (IsBlockingCuda(call)) {
+      ChargeBlockingCuda(request, thread, call, segment_begin, cursor, sheet);
+      cursor = segment_begin;
+      continue;
+    }
+    if (call.source == CallSource::kOs && WaitKindOf(call) != wire::WaitKind::kNone && call.end > cursor) {
+      // It woke somebody from within (a condition wait gives up its mutex first): it had not begun to wait.
+      sheet->ChargeIdleGpu(Line::kHostCpu, segment_begin, cursor, reason);
+      cursor = segment_begin;
+      continue;
+    }
+    const WakeIndex::Wake* wake = nullptr;
+    if (CanBeWoken(call)) {
+      wake = timeline_.wakes().Find(call.object, call.begin, call.end, thread, timeline_.TidOf(thread),
+                                    WaitKindOf(call) == wire::WaitKind::kPoll);
+    }
+    if (wake == nullptr) {
+      const bool idle = !request.in_flight && IsOutsideInput(call);
+      sheet->ChargeIdleGpu(idle ? Line::kIdleNoRequest : LineOfCall(call), segment_begin, cursor,
+                           CauseOfCall(call, thread));
+      cursor = segment_begin;
+      continue;
+    }
+    const HostNs woken_at = std::min(wake->at, cursor);
+    sheet->ChargeIdleGpu(Line::kHostWakeup, std::max(woken_at, until), cursor, CauseOfCall(call, thread));
+    if (woken_at <= until) return;
+    cursor = woken_at;
+    thread = wake->thread;
+    reason = MakeCause(CauseKind::kWaker, call.call, thread);
+    if (critical != nullptr) critical->push_back(thread);
+    const bool repeated = std::any_of(visited, visited + hops + 1,
+                                      [&](const Visit& visit) { return visit.thread == thread && visit.at == cursor; });
+    if (repeated || hops == kMaxHops) {
+      ++budget->exhausted_walks;
+      sheet->ChargeIdleGpu(Line::kUnknownLost, until, cursor, MakeCause(CauseKind::kThread, 0, thread));
+      return;
+    }
+    visited[++hops] = {thread, cursor};
+  }
+}
+
+}  // namespace stallscope

@@ -1,0 +1,47 @@
+#include "collector/timeline/device_timeline.h"
+
+#include <algorithm>
+
+namespace stallscope {
+namespace {
+
+bool Earlier(const GpuOp& a, const GpuOp& b) { return a.begin < b.begin; }
+
+}  // namespace
+
+void DeviceTimeline::Settle() {
+  if (sorted_ == ops_.size()) return;
+  const auto fresh = ops_.begin() + static_cast<ptrdiff_t>(sorted_);
+  for (auto it = fresh; it != ops_.end(); ++it) longest_ns_ = std::max(longest_ns_, it->end - it->begin);
+  if (!std::is_sorted(fresh, ops_.end(), Earlier)) std::stable_sort(fresh, ops_.end(), Earlier);
+  if (fresh != ops_.begin() && fresh->begin < std::prev(fresh)->begin) {
+    const auto position = std::upper_bound(ops_.begin(), fresh, *fresh, Earlier);
+    seek_ = std::min(seek_, static_cast<size_t>(position - ops_.begin()));
+    std::inplace_merge(position, fresh, ops_.end(), Earlier);
+  }
+  sorted_ = ops_.size();
+}
+
+size_t DeviceTimeline::Seek(HostNs at) {
+  while (seek_ < ops_.size() && ops_[seek_].end <= at) ++seek_;
+  return seek_;
+}
+
+size_t DeviceTimeline::FirstBeginningAtOrAfter(HostNs at) const {
+  const auto found =
+      std::lower_bound(ops_.begin(), ops_.end(), at, [](const GpuOp& op, HostNs t) { return op.begin < t; });
+  return static_cast<size_t>(found - ops_.begin());
+}
+
+size_t DeviceTimeline::FirstThatMayOverlap(HostNs at) const { return FirstBeginningAtOrAfter(at - longest_ns_); }
+
+void DeviceTimeline::Erase(size_t count) {
+  if (count == 0) return;
+  ops_.erase(ops_.begin(), ops_.begin() + static_cast<ptrdiff_t>(count));
+  sorted_ -= count;
+  seek_ -= std::min(seek_, count);
+  longest_ns_ = 0;  // one exceptional operation must not make every later look-up long
+  for (const GpuOp& op : ops_) longest_ns_ = std::max(longest_ns_, op.end - op.begin);
+}
+
+}  // namespace stallscope

@@ -1,0 +1,324 @@
+#include "collector/timeline/timeline.h"
+
+#include <algorithm>
+
+#include "collector/timeline/kernel_class.h"
+
+namespace stallscope {
+namespace {
+
+// Caps that hold whatever happens. Both are far above what a step needs.
+constexpr size_t kMaxCallsOfThread = 1 << 18;
+constexpr size_t kMaxOpsOfDevice = 1 << 20;
+// Agents number threads from 1 and reuse nothing; a larger number is not believed.
+constexpr ThreadIndex kMaxThreads = 1 << 20;
+
+// Handles 0, 1 and 2 are the default streams (legacy, legacy, per thread).
+constexpr bool IsDefaultStream(uint64_t handle) { return handle <= 2; }
+constexpr uint64_t PlaceKey(uint64_t handle, ThreadIndex thread) {
+  if (!IsDefaultStream(handle)) return handle;
+  return (handle == 2 ? uint64_t{1} << 63 : uint64_t{1} << 62) | thread;
+}
+
+Line LineOfCopy(const GpuOpEvent& op) {
+  switch (op.copy_kind) {
+    case wire::CopyKind::kHostToDevice:
+      return Line::kGpuCopyH2d;
+    case wire::CopyKind::kDeviceToHost:
+      return Line::kGpuCopyD2h;
+    case wire::CopyKind::kPeerToPeer:
+      return Line::kGpuCopyP2p;
+    default:
+      return Line::kGpuCopyD2d;
+  }
+}
+
+}  // namespace
+
+uint64_t Timeline::Store(ThreadIndex thread, const Call& call) {
+  ++counts_.events;
+  ThreadTimeline& timeline = MutableThread(thread);
+  bool clamped = false;
+  const uint64_t number = timeline.Add(call, &clamped);
+  if (clamped) ++counts_.clamped;
+  latest_ = std::max(latest_, call.end);
+  if (timeline.calls().size() > kMaxCallsOfThread) {
+    timeline.DropAbove(kMaxCallsOfThread / 2, [this](const Call& dropped, uint64_t) {
+      if (IsLaunch(dropped)) launches_.Forget(dropped.correlation);
+    });
+  }
+  return number;
+}
+
+uint64_t Timeline::AddWait(const WaitEvent& wait) {
+  Call call;
+  call.begin = wait.begin;
+  call.end = wait.end;
+  call.object = wait.object;
+  call.argument = wait.timeout_ns_plus_one;
+  call.result = wait.result;
+  call.call = static_cast<uint16_t>(wait.call);
+  call.source = CallSource::kOs;
+  return Store(wait.thread, call);
+}
+
+uint64_t Timeline::AddCudaCall(const CudaCallEvent& cuda) {
+  Call call;
+  call.begin = cuda.begin;
+  call.end = cuda.end;
+  call.object = cuda.stream;
+  call.argument = cuda.argument;
+  call.correlation = cuda.correlation;
+  call.result = cuda.result;
+  call.call = cuda.call;
+  call.source = CallSource::kCuda;
+  call.call_class = cuda.call_class;
+  call.copy_kind = cuda.copy_kind;
+  call.flags = cuda.flags;
+  call.domain = cuda.domain;
+  const bool ran = IsLaunch(call) && cuda.result == 0 && !HasFlag(call, wire::kCudaFlagCapturing) &&
+                   cuda.copy_kind != wire::CopyKind::kHostToHost;
+  call.expects_record = ran && cuda.correlation != 0 && !HasFlag(call, wire::kCudaFlagNoCupti);
+  const uint64_t number = Store(cuda.thread, call);
+  if (cuda.call_class == wire::CudaCallClass::kGraphBuild) records_of_graph_.erase(cuda.argument);
+  if (!call.expects_record) return number;
+
+  Launch& launch = launches_.At(cuda.correlation);
+  if (launch.thread != 0) {
+    // The driver's call inside the runtime's call, both reported: the outer one, which ends later, is the launch.
+    Call* inner = nullptr;
+    if (launch.thread == cuda.thread && MutableThread(cuda.thread).calls().Contains(launch.call_number)) {
+      inner = &MutableThread(cuda.thread).calls()[launch.call_number];
+    }
+    if (inner != nullptr) inner->expects_record = false;
+  }
+  launch.thread = cuda.thread;
+  launch.call_number = number;
+  launch.stream_handle = cuda.stream;
+  launch.begin = call.begin;
+  launch.end = call.end;
+  if (cuda.call_class == wire::CudaCallClass::kGraphLaunch) {
+    launch.graph_exec = cuda.argument;
+    const auto known = records_of_graph_.find(cuda.argument);
+    if (known != records_of_graph_.end() && known->second.complete_count > 0) {
+      launch.expected = known->second.complete_count;
+    }
+  }
+  if (launch.records > 0) Match(cuda.correlation, launch, launch.device);
+  return number;
+}
+
+void Timeline::Match(uint32_t correlation, Launch& launch, uint32_t device) {
+  ThreadTimeline& timeline = MutableThread(launch.thread);
+  cursors_[launch.thread].last_device = device;
+  const StreamPlace place{device, launch.stream};
+  places_[PlaceKey(launch.stream_handle, launch.thread)] = place;
+  if (IsDefaultStream(launch.stream_handle)) places_[PlaceKey(launch.stream_handle, 0)] = place;
+  if (launch.graph_exec != 0) {
+    GraphRecords& graph = records_of_graph_[launch.graph_exec];
+    if (graph.last_correlation != correlation) {
+      // Records of a later launch come: those of the one before are complete.
+      if (const Launch* before = launches_.Find(graph.last_correlation)) graph.complete_count = before->records;
+      graph.last_correlation = correlation;
+    }
+  }
+  if (launch.records < launch.expected || !timeline.calls().Contains(launch.call_number)) return;
+  Call& call = timeline.calls()[launch.call_number];
+  call.has_record = true;
+  if (!call.expects_record && !missing_.empty()) {
+    missing_.erase(std::remove_if(missing_.begin(), missing_.end(),
+                                  [correlation](const MissingLaunch& m) { return m.correlation == correlation; }),
+                   missing_.end());
+  }
+}
+
+void Timeline::AddGpuOp(const GpuOpEvent& event) {
+  ++counts_.events;
+  if (event.kind == wire::GpuOpKind::kSync) return;  // the calls say more
+  GpuOp op;
+  op.begin = event.begin;
+  op.end = event.end;
+  if (op.end < op.begin) {
+    op.end = op.begin;
+    ++counts_.clamped;
+  }
+  op.argument = event.argument;
+  op.correlation = event.correlation;
+  op.stream = event.stream;
+  op.graph = event.graph;
+  op.name = event.name;
+  op.kind = event.kind;
+  op.copy_kind = event.copy_kind;
+  switch (event.kind) {
+    case wire::GpuOpKind::kKernel:
+      op.line = KernelLine(event.name);
+      break;
+    case wire::GpuOpKind::kCopy:
+      op.line = LineOfCopy(event);
+      break;
+    case wire::GpuOpKind::kMemset:
+      op.line = Line::kGpuMemset;
+      break;
+    case wire::GpuOpKind::kGraph:
+      op.line = Line::kGpuGraph;
+      break;
+    default:
+      return;  // a kind of a newer agent
+  }
+  if (event.correlation != 0) {
+    Launch& launch = launches_.At(event.correlation);
+    if (launch.records == 0) {
+      launch.device = event.device;
+      launch.stream = event.stream;
+    }
+    ++launch.records;
+    if (event.kind == wire::GpuOpKind::kGraph) launch.expected = launch.records;  // one record for the whole graph
+    launch.first_op_begin = std::min(launch.first_op_begin, op.begin);
+    launch.last_op_end = std::max(launch.last_op_end, op.end);
+    if (launch.thread != 0) {
+      op.launch_begin = launch.begin;
+      // Clocks of host and GPU disagree by microseconds: the work is kept where it was measured and the launch is cut
+      // (Attribution).
+      if (op.begin < launch.begin) ++counts_.clamped;
+      Match(event.correlation, launch, event.device);
+    }
+  }
+  DeviceTimeline* device = Device(event.device);
+  if (device == nullptr) {
+    device_ids_.push_back(event.device);
+    devices_.push_back(std::make_unique<DeviceTimeline>());
+    device = devices_.back().get();
+  }
+  device->Add(op);
+}
+
+void Timeline::AddWake(const WakeEvent& wake) {
+  ++counts_.events;
+  wakes_.Add(wake);
+}
+
+void Timeline::AddSample(const ThreadSampleEvent& sample) {
+  ++counts_.events;
+  MutableThread(sample.thread).AddSample(sample);
+}
+
+void Timeline::AddLoss(const LossEvent& loss) {
+  counts_.lost_records += loss.records;
+  MutableThread(loss.thread).AddLoss(loss.from, loss.to);
+}
+
+const ThreadTimeline* Timeline::Thread(ThreadIndex thread) const {
+  return thread < threads_.size() ? threads_[thread].get() : nullptr;
+}
+
+ThreadTimeline& Timeline::MutableThread(ThreadIndex thread) {
+  if (thread >= kMaxThreads) thread = 0;
+  if (thread >= threads_.size()) {
+    threads_.resize(thread + 1);
+    cursors_.resize(thread + 1);
+  }
+  if (threads_[thread] == nullptr) threads_[thread] = std::make_unique<ThreadTimeline>();
+  return *threads_[thread];
+}
+
+uint32_t Timeline::TidOf(ThreadIndex thread) const {
+  const ThreadInfo* thread_info = names_ == nullptr ? nullptr : names_->Thread(thread);
+  return thread_info == nullptr ? 0 : thread_info->tid;
+}
+
+DeviceTimeline* Timeline::Device(uint32_t device) {
+  for (size_t i = 0; i < device_ids_.size(); ++i) {
+    if (device_ids_[i] == device) return devices_[i].get();
+  }
+  return nullptr;
+}
+
+void Timeline::SettleDevices() {
+  for (const auto& device : devices_) device->Settle();
+}
+
+const Timeline::StreamPlace* Timeline::PlaceOfStream(uint64_t handle, ThreadIndex thread) const {
+  auto found = places_.find(PlaceKey(handle, thread));
+  if (found == places_.end() && IsDefaultStream(handle)) found = places_.find(PlaceKey(handle, 0));
+  return found == places_.end() ? nullptr : &found->second;
+}
+
+bool Timeline::DeviceOfThread(ThreadIndex thread, uint32_t* device) const {
+  if (device_ids_.empty()) return false;
+  *device = device_ids_.front();
+  if (thread < cursors_.size() && cursors_[thread].last_device != UINT64_MAX) {
+    *device = static_cast<uint32_t>(cursors_[thread].last_device);
+  }
+  return true;
+}
+
+HostNs Timeline::OldestPendingLaunch() {
+  HostNs oldest = INT64_MAX;
+  for (ThreadIndex thread = 0; thread < threads_.size(); ++thread) {
+    if (threads_[thread] == nullptr) continue;
+    const SequenceDeque<Call>& calls = threads_[thread]->calls();
+    uint64_t& next = cursors_[thread].next;
+    next = std::max(next, calls.first());
+    while (next < calls.end() && (!calls[next].expects_record || calls[next].has_record)) ++next;
+    if (next < calls.end()) oldest = std::min(oldest, calls[next].begin);
+  }
+  return oldest;
+}
+
+uint64_t Timeline::GiveUpLaunchesBefore(HostNs at) {
+  uint64_t count = 0;
+  for (ThreadIndex thread = 0; thread < threads_.size(); ++thread) {
+    if (threads_[thread] == nullptr) continue;
+    SequenceDeque<Call>& calls = threads_[thread]->calls();
+    for (uint64_t i = std::max(cursors_[thread].next, calls.first()); i < calls.end() && calls[i].begin < at; ++i) {
+      Call& call = calls[i];
+      if (!call.expects_record || call.has_record) continue;
+      call.expects_record = false;
+      // A graph of which some records came is as complete as it will get.
+      const Launch* launch = launches_.Find(call.correlation);
+      if (launch != nullptr && launch->records > 0) continue;
+      missing_.push_back({thread, call.begin, call.end, call.object, call.correlation, IsBlockingCopy(call)});
+      ++count;
+    }
+  }
+  return count;
+}
+
+Line Timeline::KernelLine(StringId name) {
+  if (names_ == nullptr || name == 0) return Line::kGpuOther;
+  constexpr StringId kMaxCached = 1 << 24;
+  if (name >= kMaxCached) return ClassifyKernel(names_->String(name));
+  if (name >= line_of_name_.size()) line_of_name_.resize(name + 1, Line::kCount);
+  Line& line = line_of_name_[name];
+  if (line == Line::kCount) {
+    const std::string_view text = names_->String(name);
+    if (text.empty()) return Line::kGpuOther;  // may still be introduced
+    line = ClassifyKernel(text);
+  }
+  return line;
+}
+
+void Timeline::DropBefore(HostNs at) {
+  const auto forget = [this](const Call& call, uint64_t number) {
+    if (!IsLaunch(call) || call.correlation == 0) return;
+    const Launch* launch = launches_.Find(call.correlation);
+    // Its operations may still be to come or to be looked at (a deep queue): then they forget it.
+    if (launch != nullptr && launch->call_number == number && launch->records == 0) launches_.Forget(call.correlation);
+  };
+  for (const auto& thread : threads_) {
+    if (thread != nullptr) thread->DropBefore(at, forget);
+  }
+  for (const auto& device : devices_) {
+    device->DropBefore(at, kMaxOpsOfDevice, [this](const GpuOp& op) {
+      const Launch* launch = launches_.Find(op.correlation);
+      if (launch == nullptr) return;
+      if (launch->thread == 0) ++counts_.orphans;
+      launches_.Forget(op.correlation);
+    });
+  }
+  wakes_.DropBefore(at);
+  missing_.erase(std::remove_if(missing_.begin(), missing_.end(), [at](const MissingLaunch& m) { return m.end < at; }),
+                 missing_.end());
+}
+
+}  // namespace stallscope
