@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -17,7 +18,7 @@ namespace {
 
 class CursesTerminal : public Terminal {
  public:
-  explicit CursesTerminal(SCREEN* screen) : screen_(screen) {
+  CursesTerminal(SCREEN* screen, std::FILE* input) : screen_(screen), input_(input) {
     cbreak();
     noecho();
     nonl();
@@ -37,6 +38,7 @@ class CursesTerminal : public Terminal {
   ~CursesTerminal() override {
     endwin();
     delscreen(screen_);
+    if (input_ != stdin) std::fclose(input_);
   }
 
   size_t width() const override { return static_cast<size_t>(getmaxx(stdscr)); }
@@ -76,22 +78,28 @@ class CursesTerminal : public Terminal {
   }
 
   SCREEN* screen_;
+  std::FILE* input_;
 };
 
 }  // namespace
 
 bool LocaleIsUtf8() { return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
 
-absl::StatusOr<std::unique_ptr<Terminal>> Terminal::Open() {
-  if (isatty(STDOUT_FILENO) == 0 || isatty(STDIN_FILENO) == 0) return absl::UnavailableError("not a terminal");
-  SCREEN* screen = newterm(nullptr, stdout, stdin);
+absl::StatusOr<std::unique_ptr<Terminal>> Terminal::Open(Keys keys) {
+  if (isatty(STDOUT_FILENO) == 0 || (keys == Keys::kFromStdin && isatty(STDIN_FILENO) == 0)) {
+    return absl::UnavailableError("not a terminal");
+  }
+  std::FILE* input = keys == Keys::kFromStdin ? stdin : std::fopen("/dev/null", "re");
+  if (input == nullptr) return absl::UnavailableError("/dev/null cannot be read");
+  SCREEN* screen = newterm(nullptr, stdout, input);
   if (screen == nullptr) {
+    if (input != stdin) std::fclose(input);
     const char* kind = std::getenv("TERM");
     return absl::UnavailableError("the terminal kind '" + std::string(kind != nullptr ? kind : "") +
                                   "' is not known here. Set TERM, or use --once.");
   }
   set_term(screen);
-  return std::make_unique<CursesTerminal>(screen);
+  return std::make_unique<CursesTerminal>(screen, input);
 }
 
 }  // namespace stallscope::tui

@@ -14,8 +14,11 @@ class Terminal {
  public:
   virtual ~Terminal() = default;
 
-  // Unavailable: stdout or stdin is no terminal, or its kind is not known.
-  static absl::StatusOr<std::unique_ptr<Terminal>> Open();
+  // kNone leaves the keyboard to somebody else: Key() then never sees a key.
+  enum class Keys { kFromStdin, kNone };
+
+  // Unavailable: stdout (or, with keys, stdin) is no terminal, or its kind is not known.
+  static absl::StatusOr<std::unique_ptr<Terminal>> Open(Keys keys);
 
   virtual size_t width() const = 0;
   virtual size_t height() const = 0;

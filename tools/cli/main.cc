@@ -1,0 +1,39 @@
+// stallscope: where each generated token's time goes. The subcommands are the table of contents.
+#include <locale.h>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/exit_code.h"
+
+#ifndef STALLSCOPE_VERSION
+#error "the build gives the version"
+#endif
+
+int main(int argc, char** argv) {
+  using namespace stallscope::cli;
+  setlocale(LC_CTYPE, "");  // names and bars are UTF-8 where the terminal is; numbers stay as in C
+
+  CLI::App program("Where did each generated token's time go, and what should change?", "stallscope");
+  program.set_version_flag("--version", STALLSCOPE_VERSION);
+  program.require_subcommand(1);
+  program.failure_message(CLI::FailureMessage::simple);
+  program.footer(
+      "Exit codes: 0 done, 1 the thing asked about is so, 2 usage, 3 bad input, 4 not available here.\n"
+      "`run` ends with the exit code of the command.\n\n"
+      "Example:\n  stallscope run --live -- ./llama-server -m model.gguf");
+
+  int exit_code = kDone;
+  AddRunCommand(program, &exit_code);      // record a command, say at its end where the time went
+  AddTopCommand(program, &exit_code);      // where it goes now
+  AddCollectCommand(program, &exit_code);  // the collector in the foreground
+  AddPsCommand(program, &exit_code);       // who is recorded
+  AddBudgetCommand(program, &exit_code);   // the budget of a capture
+  AddReportCommand(program, &exit_code);   // the four tables of a capture
+  AddDumpCommand(program, &exit_code);     // every event of a capture
+  AddDoctorCommand(program, &exit_code);   // what will work here
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? kDone : kUsage;
+  }
+  return exit_code;
+}

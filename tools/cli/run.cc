@@ -1,0 +1,309 @@
+// stallscope run: record a command, say at its end where the time went.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "collector/budget/report_json.h"
+#include "collector/main/collector.h"
+#include "tools/cli/child_process.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/installation.h"
+#include "tools/cli/live_display.h"
+#include "tools/cli/live_source.h"
+#include "tools/cli/run_summary.h"
+#include "tools/cli/target_program.h"
+#include "tools/tui/terminal.h"
+
+namespace stallscope::cli {
+namespace {
+
+constexpr int kTickMs = 100;
+constexpr int kTicksBetweenViews = 4;  // a view every 400 ms: more than twice a second
+
+struct RunOptions {
+  std::vector<std::string> command;
+  std::string level = "budget", gpu = "real", capture, collector, http = "127.0.0.1:0", command_output;
+  uint32_t vocabulary = 0;
+  bool live = false, json = false, quiet = false;
+};
+
+// What the program will be started with, or why it cannot be recorded.
+struct Preparation {
+  ChildCommand child;
+  int exit_code = kDone;
+};
+
+std::string WithOldValue(const std::string& first, const char* variable) {
+  const char* old = std::getenv(variable);
+  return old == nullptr || old[0] == '\0' ? first : absl::StrCat(first, ":", old);
+}
+
+Preparation Prepare(const RunOptions& options) {
+  Preparation preparation;
+  const char* path_variable = std::getenv("PATH");
+  absl::StatusOr<TargetProgram> target =
+      InspectTarget(options.command[0], path_variable != nullptr ? path_variable : "/usr/local/bin:/usr/bin:/bin",
+                    Credentials::OfThisProcess());
+  if (!target.ok()) {
+    const int code = Fail(target.status());
+    preparation.exit_code = target.status().code() == absl::StatusCode::kNotFound ? kUsage : code;
+    return preparation;
+  }
+  absl::StatusOr<std::string> agent = FindAgent(ProgramFolder());
+  if (agent.ok() && agent->find_first_of(" :") != std::string::npos) {
+    agent = absl::UnavailableError(absl::StrCat(
+        "the agent's path ", *agent, " has a blank or colon, where the loader ends a name. Install it elsewhere."));
+  }
+  if (!agent.ok()) {
+    preparation.exit_code = Fail(agent.status());
+    return preparation;
+  }
+  preparation.child.path = target->path;
+  preparation.child.arguments = options.command;
+  preparation.child.output_path = options.command_output;
+  preparation.child.environment = {{"LD_PRELOAD", WithOldValue(*agent, "LD_PRELOAD")},
+                                   {"STALLSCOPE_LEVEL", options.level}};
+  if (options.gpu == "simulated") {
+    absl::StatusOr<std::string> simulated = FindSimulatedGpu(ProgramFolder());
+    if (!simulated.ok()) {
+      preparation.exit_code = Fail(simulated.status());
+      return preparation;
+    }
+    preparation.child.environment.emplace_back("LD_LIBRARY_PATH", WithOldValue(*simulated, "LD_LIBRARY_PATH"));
+  }
+  return preparation;
+}
+
+bool SomebodyListens(const std::string& socket_path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_path.size() >= sizeof(address.sun_path)) return false;
+  socket_path.copy(address.sun_path, socket_path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const bool listens = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  close(fd);
+  return listens;
+}
+
+// The run's own collector lies beside the default one, so that `stallscope top` finds it.
+std::string OwnSocketPath() {
+  const std::filesystem::path folder = std::filesystem::path(DefaultSocketPath()).parent_path();
+  return (folder / absl::StrCat("run-", getpid(), ".sock")).string();
+}
+
+size_t SummaryWidth() {
+  const char* columns = std::getenv("COLUMNS");
+  const int width = columns != nullptr ? std::atoi(columns) : 0;
+  return width >= 60 ? static_cast<size_t>(width) : 100;
+}
+
+class RecordedRun {
+ public:
+  explicit RecordedRun(const RunOptions& options) : options_(options) {}
+
+  int Run() {
+    Preparation preparation = Prepare(options_);
+    if (preparation.exit_code != kDone) return preparation.exit_code;
+    ChildProcess child;  // before the collector's thread: it blocks signals
+    if (options_.collector.empty()) {
+      if (int code = StartCollector(); code != kDone) return code;
+      socket_ = collector_->socket_path();
+    } else {
+      socket_ = options_.collector;
+      if (!SomebodyListens(socket_)) {
+        Warn(absl::StrCat(
+            "no collector listens at ", socket_,
+            ": the program runs on and is recorded once one does. Start one: stallscope collect --listen ", socket_));
+      }
+    }
+    preparation.child.environment.emplace_back("STALLSCOPE_SOCKET", socket_);
+    SayWhatIsOn();
+    OpenLiveView(&preparation.child);
+    if (absl::Status started = child.Start(preparation.child); !started.ok()) {
+      display_.reset();
+      return Fail(started);
+    }
+    pid_ = static_cast<uint32_t>(child.pid());
+    const int exit_code = child.Wait(kTickMs, [this] { Tick(); });
+    display_.reset();  // gives the terminal back before anything is printed
+    Finish();
+    return exit_code;
+  }
+
+ private:
+  int StartCollector() {
+    CollectorOptions collector_options;
+    collector_options.socket_path = OwnSocketPath();
+    collector_options.http_address = options_.http;
+    collector_options.capture_path = options_.capture;
+    collector_options.analysis.vocabulary = options_.vocabulary;
+    collector_options.quiet = true;
+    absl::StatusOr<std::unique_ptr<Collector>> collector = Collector::Start(collector_options);
+    if (!collector.ok()) return Fail(collector.status());
+    collector_ = *std::move(collector);
+    return kDone;
+  }
+
+  void SayWhatIsOn() const {
+    if (options_.quiet || options_.json) return;
+    std::string text = "recording";
+    if (options_.gpu == "simulated") text += " on the simulated GPU";
+    if (collector_ != nullptr && !collector_->http_address().empty()) {
+      absl::StrAppend(&text, "; live: stallscope top, or http://", collector_->http_address(), "/api/v1/budget");
+    }
+    Warn(text);
+  }
+
+  void OpenLiveView(ChildCommand* child) {
+    if (!options_.live) return;
+    LiveDisplay::Options display_options;
+    display_options.source = "collector at " + socket_;
+    display_options.lines_to = stderr;
+    display_ = std::make_unique<LiveDisplay>(display_options);
+    if (display_->on_terminal() && child->output_path.empty()) {
+      // The page and the command's own output cannot share a terminal.
+      hidden_output_ = absl::StrCat("/tmp/stallscope-run-", getpid(), ".log");
+      child->output_path = hidden_output_;
+    }
+  }
+
+  void Tick() {
+    if (collector_ != nullptr && !capture_failed_) {
+      const CollectorTotals totals = collector_->Totals();
+      if (!totals.capture_status.ok()) {
+        capture_failed_ = true;
+        if (display_ == nullptr || !display_->on_terminal()) Warn(std::string(totals.capture_status.message()));
+      }
+    }
+    if (collector_ == nullptr && ++ticks_unwatched_ % 10 == 0) WatchCollector();
+    if (display_ == nullptr) return;
+    display_->HandleKeys(0);
+    if (++ticks_ % kTicksBetweenViews != 0) return;
+    if (absl::StatusOr<BudgetReport> report = CurrentReport(display_->window_ns()); report.ok())
+      display_->Show(*report);
+  }
+
+  // Says once that the collector went away and once that one is back.
+  void WatchCollector() {
+    const bool listens = SomebodyListens(socket_);
+    if (listens == listened_) return;
+    listened_ = listens;
+    if (options_.quiet) return;
+    Warn(listens
+             ? absl::StrCat("a collector listens at ", socket_, ".")
+             : absl::StrCat(
+                   "the collector at ", socket_,
+                   " is gone: the program runs on, what was received stays in its capture. Start one again to go on."));
+  }
+
+  absl::StatusOr<BudgetReport> CurrentReport(int64_t window_ns) {
+    if (collector_ != nullptr) return collector_->Report(window_ns);
+    absl::StatusOr<std::string> address = FindHttpAddress("", socket_);
+    if (!address.ok()) return address.status();
+    return FetchBudget(*address, window_ns);
+  }
+
+  void Finish() {
+    CollectorTotals totals;
+    BudgetReport report;
+    if (collector_ != nullptr) {
+      collector_->Stop();
+      totals = collector_->Totals();
+      report = collector_->Report(0);
+    } else {
+      absl::StatusOr<BudgetReport> fetched = CurrentReport(0);
+      if (!fetched.ok()) {
+        Warn(fetched.status().message().empty() ? "the collector gave no report"
+                                                : std::string(fetched.status().message()));
+        return;
+      }
+      for (ProcessReport& process : fetched->processes) {
+        if (process.pid == pid_) report.processes.push_back(std::move(process));
+      }
+      report.begin = fetched->begin, report.end = fetched->end;
+      if (!report.processes.empty()) totals.events = report.processes[0].health.events, totals.processes_seen = 1;
+    }
+    if (options_.json) {
+      std::cout << BudgetReportToJson(report) << std::endl;
+      if (!totals.capture_status.ok()) Warn(std::string(totals.capture_status.message()));
+    } else if (!options_.quiet) {
+      RunFacts facts;
+      facts.capture_path = options_.capture;
+      facts.simulated_gpu = options_.gpu == "simulated";
+      std::cerr << "\n" << RunSummary(report, totals, facts, SummaryWidth(), !tui::LocaleIsUtf8());
+      if (!hidden_output_.empty()) std::cerr << "output     of the command: " << hidden_output_ << "\n";
+    } else if (!totals.capture_status.ok()) {
+      Warn(std::string(totals.capture_status.message()));
+    }
+  }
+
+  const RunOptions& options_;
+  std::unique_ptr<Collector> collector_;
+  std::string socket_, hidden_output_;
+  std::unique_ptr<LiveDisplay> display_;
+  uint32_t pid_ = 0;
+  int ticks_ = 0, ticks_unwatched_ = 0;
+  bool listened_ = true, capture_failed_ = false;
+};
+
+}  // namespace
+
+void AddRunCommand(CLI::App& program, int* exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      program.add_subcommand("run", "Where did the time of this command's tokens go, from its start to its end?");
+  command->add_option("--level", options->level, "detail: budget, kernels or nodes")
+      ->check(CLI::IsMember({"budget", "kernels", "nodes"}))
+      ->capture_default_str();
+  auto* capture =
+      command->add_option("--capture", options->capture, "write everything received into this file (.stallcap)");
+  command->add_option("--gpu", options->gpu, "real, or simulated: CUDA libraries that model a GPU")
+      ->check(CLI::IsMember({"real", "simulated"}))
+      ->capture_default_str();
+  command
+      ->add_option("--collector", options->collector,
+                   "socket of a running collector (default: one is started for this run)")
+      ->excludes(capture);
+  command->add_option("--http", options->http, "address of the live view, port 0: any free one")->capture_default_str();
+  command->add_option("--vocab", options->vocabulary,
+                      "size of the model's vocabulary (default: learn it from copy sizes)");
+  command->add_flag("--live", options->live, "show the budget while the command runs");
+  command->add_option("--command-output", options->command_output,
+                      "stdout and stderr of the command go into this file");
+  command->add_flag("--json", options->json, "at the end, print the budget (schema stallscope.budget/1) on stdout");
+  command->add_flag("--quiet", options->quiet, "errors only");
+  command->prefix_command();
+  command->footer(
+      "Everything after -- is the command. Its exit code is ours (128 + N when signal N ended it); its signals are "
+      "passed on.\n"
+      "What we say goes to stderr, but for --json. A command that does not exist ends with 2; one that cannot be "
+      "recorded (static,\n"
+      "setuid, file capabilities, musl, not x86-64, or a script for such an interpreter) is not started and ends with "
+      "4.\n\n"
+      "Example:\n  stallscope run --live --capture llama.stallcap -- ./llama-server -m model.gguf");
+  command->callback([command, options, exit_code] {
+    options->command = command->remaining();
+    if (!options->command.empty() && options->command[0] == "--") options->command.erase(options->command.begin());
+    if (options->command.empty()) {
+      Warn("no command given. Put it behind --: stallscope run -- COMMAND");
+      *exit_code = kUsage;
+      return;
+    }
+    if (options->command[0][0] == '-') {
+      Warn("unknown option " + options->command[0] + ". Put the command behind --: stallscope run -- COMMAND");
+      *exit_code = kUsage;
+      return;
+    }
+    *exit_code = RecordedRun(*options).Run();
+  });
+}
+
+}  // namespace stallscope::cli

@@ -1,0 +1,88 @@
+#include "tools/cli/run_summary.h"
+
+#include "absl/strings/str_cat.h"
+#include "tools/tui/budget_view.h"
+#include "tools/tui/number_text.h"
+
+namespace stallscope::cli {
+namespace {
+
+using tui::Grouped;
+
+std::string Microseconds(int64_t total_ns, uint64_t count) {
+  return absl::StrCat(Grouped((total_ns / static_cast<int64_t>(count) + 50) / 100, 1), " us");
+}
+
+std::string OverWait(const ProcessReport& process) {
+  int64_t over_wait_ns = 0, idle_inside_ns = 0;
+  uint64_t calls = 0;
+  for (const SyncReport& sync : process.syncs) {
+    over_wait_ns += sync.over_wait_ns, idle_inside_ns += sync.idle_inside_ns, calls += sync.calls;
+  }
+  if (calls == 0) return "over-wait  no blocking CUDA call was seen\n";
+  return absl::StrCat("over-wait  ", tui::Duration(over_wait_ns), " in ", Grouped(static_cast<int64_t>(calls)),
+                      " blocking calls, ", Microseconds(over_wait_ns, process.steps), " a step; idle inside them ",
+                      tui::Duration(idle_inside_ns), "\n");
+}
+
+std::string OfOneProcess(const ProcessReport& process, size_t width, bool ascii) {
+  tui::ViewOptions options;
+  options.width = width, options.ascii = ascii;
+  std::vector<tui::StyledLine> lines = tui::RenderHeader(process, options);
+  lines.push_back({});
+  for (tui::StyledLine& line : tui::RenderBudget(process, options)) lines.push_back(std::move(line));
+  for (const std::string& notice : process.notices) lines.push_back({{notice}});
+  std::string text = tui::PlainText(lines) + "\n";
+  if (process.steps == 0 || process.wall_ns <= 0) return text;
+
+  int64_t sum_ns = 0;
+  for (const LineReport& line : process.lines) sum_ns += line.ns;
+  absl::StrAppend(&text, "steps      ", Grouped(static_cast<int64_t>(process.steps)), ", ",
+                  Microseconds(process.wall_ns, process.steps), " each\n");
+  absl::StrAppend(&text, "tokens     ", Grouped(static_cast<int64_t>(process.tokens)));
+  if (process.tokens != 0) absl::StrAppend(&text, ", ", Microseconds(process.wall_ns, process.tokens), " each");
+  absl::StrAppend(&text, " (", process.tokens_source, ")\n");
+  absl::StrAppend(&text, "adds up    ", Grouped(sum_ns), " ns in lines, ", Grouped(process.wall_ns), " ns of wall time",
+                  sum_ns == process.wall_ns ? "" : "  DOES NOT ADD UP: please report this", "\n");
+  absl::StrAppend(&text, OverWait(process));
+  return text;
+}
+
+}  // namespace
+
+std::string RunSummary(const BudgetReport& report, const CollectorTotals& totals, const RunFacts& facts, size_t width,
+                       bool ascii) {
+  std::string text;
+  bool simulated = facts.simulated_gpu;
+  size_t with_steps = 0;
+  for (const ProcessReport& process : report.processes) {
+    simulated = simulated || process.simulated_gpu;
+    with_steps += process.steps > 0;
+  }
+  for (const ProcessReport& process : report.processes) {
+    if (process.steps == 0 && (with_steps != 0 || report.processes.size() > 1)) continue;
+    absl::StrAppend(&text, OfOneProcess(process, width, ascii));
+  }
+  for (const ProcessReport& process : report.processes) {
+    if (process.steps != 0 || (with_steps == 0 && report.processes.size() == 1)) continue;
+    absl::StrAppend(&text, tui::StatusLine(process), "\n");
+  }
+  if (report.processes.empty()) {
+    absl::StrAppend(&text,
+                    "No process was recorded: the command ended before the agent said hello, or started none that "
+                    "could load it.\n");
+  }
+  absl::StrAppend(&text, "received   ", Grouped(static_cast<int64_t>(totals.events)), " events in ",
+                  Grouped(static_cast<int64_t>(totals.socket_bytes)), " bytes from ", totals.processes_seen,
+                  totals.processes_seen == 1 ? " process" : " processes", "\n");
+  for (const std::string& notice : totals.notices) absl::StrAppend(&text, "note       ", notice, "\n");
+  if (!facts.capture_path.empty()) {
+    absl::StrAppend(&text, "capture    ", facts.capture_path, " (", Grouped(static_cast<int64_t>(totals.capture_bytes)),
+                    " bytes)", "; its tables: stallscope report ", facts.capture_path, "\n");
+    if (!totals.capture_status.ok()) absl::StrAppend(&text, "capture    ", totals.capture_status.message(), "\n");
+  }
+  if (simulated) absl::StrAppend(&text, "gpu        simulated GPU: durations of GPU work are modelled, not measured\n");
+  return text;
+}
+
+}  // namespace stallscope::cli
