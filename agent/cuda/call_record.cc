@@ -4,8 +4,8 @@
 
 #include "agent/cuda/capture_state.h"
 #include "agent/cuda/first_call.h"
+#include "agent/cuda/thread_pool.h"
 #include "agent/entry/lifecycle.h"
-#include "agent/hot/raw_syscall.h"
 
 namespace stallscope::agent {
 namespace {
@@ -29,51 +29,29 @@ constexpr uint64_t kSpinPause = 50;
 constexpr uint64_t kSpinLongest = 1000;
 
 struct alignas(64) CudaThread {
-  ActiveCall* current;                // what this thread is in; nullptr: no CUDA call
-  const CudaCallInfo* callback_call;  // the call that `from_callback` describes
-  ActiveCall from_callback;           // a call opened by CUPTI's callback
-  uint64_t driver_stream;  // stream of the launch below __cudaLaunchKernel, whose own parameters are not documented
+  ActiveCall* current = nullptr;                // what this thread is in; nullptr: no CUDA call
+  const CudaCallInfo* callback_call = nullptr;  // the call that `from_callback` describes
+  ActiveCall from_callback;                     // a call opened by CUPTI's callback
+  uint64_t driver_stream = 0;  // stream of the launch below __cudaLaunchKernel, whose own parameters are not documented
   QuerySpin spin;
-  std::atomic<uint32_t> tid;  // owner; 0: free
+  std::atomic<uint32_t> tid{0};
+
+  void Reset() noexcept {
+    current = nullptr;
+    spin = {};
+  }
 };
 
-// Threads that ever made a CUDA call; states of ended threads are used again when the pool is empty.
-constexpr uint32_t kThreads = 4096;
-CudaThread g_cuda_threads[kThreads];
-std::atomic<uint32_t> g_cuda_threads_used{0};
-thread_local CudaThread* t_thread =
-    nullptr;  // the only thread-local of agent/cuda, agent/cupti and agent/engine: 8 bytes
+// Threads that ever made a CUDA call.
+constinit ThreadPool<CudaThread, 4096> g_cuda_threads;
+constinit thread_local CudaThread* t_cuda_thread = nullptr;
 
 ActiveCall g_own;  // marks a thread whose CUDA calls are the agent's own
 
-__attribute__((noinline, cold)) CudaThread* TakeThread() noexcept {
-  const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
-  CudaThread* taken = nullptr;
-  if (g_cuda_threads_used.load(std::memory_order_relaxed) < kThreads) {
-    const uint32_t index = g_cuda_threads_used.fetch_add(1, std::memory_order_relaxed);
-    if (index < kThreads) taken = &g_cuda_threads[index];
-  }
-  const long pid = taken != nullptr ? 0 : RawSyscall(SYS_getpid);
-  for (uint32_t i = 0; taken == nullptr && i < kThreads; ++i) {
-    uint32_t owner = g_cuda_threads[i].tid.load(std::memory_order_relaxed);
-    if (owner == 0 || RawSyscall(SYS_tgkill, pid, owner, 0) != -ESRCH) continue;
-    if (g_cuda_threads[i].tid.compare_exchange_strong(owner, tid, std::memory_order_relaxed))
-      taken = &g_cuda_threads[i];
-  }
-  if (taken == nullptr) {
-    Count(wire::Counter::kSlotsExhausted);
-  } else {
-    taken->current = nullptr;
-    taken->spin = {};
-    taken->tid.store(tid, std::memory_order_relaxed);
-    t_thread = taken;
-  }
-  return taken;
-}
-
 inline CudaThread* Thread() noexcept {
-  CudaThread* thread = t_thread;
-  return __builtin_expect(thread != nullptr, 1) ? thread : TakeThread();
+  CudaThread* thread = t_cuda_thread;
+  if (__builtin_expect(thread == nullptr, 0)) t_cuda_thread = thread = g_cuda_threads.Take();
+  return thread;
 }
 
 void CommitCall(const CudaCallInfo& call, uint16_t callback_id, uint64_t begin, uint64_t end, uint64_t object,
@@ -170,7 +148,7 @@ bool BeginCall(const CudaCallInfo& call, uint64_t object, ActiveCall* active) no
 
 void EndCall(const CudaCallInfo& call, ActiveCall* active, const CudaCallArguments& arguments,
              int32_t result) noexcept {
-  CudaThread* thread = t_thread;
+  CudaThread* thread = t_cuda_thread;
   Close(thread, call, active, arguments, result, false);
   thread->current = nullptr;
 }
@@ -215,7 +193,7 @@ void OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, const vo
 }
 
 void OnCallbackExit(const CudaCallInfo& call, const void* parameters, int32_t result) noexcept {
-  CudaThread* thread = t_thread;
+  CudaThread* thread = t_cuda_thread;
   if (thread == nullptr || thread->current != &thread->from_callback || thread->callback_call != &call) return;
   CudaCallArguments arguments;
   if (parameters != nullptr) arguments = ReadCallbackParameters(call, parameters, result == 0);
@@ -232,7 +210,7 @@ OwnCudaCalls::OwnCudaCalls() noexcept {
 }
 
 OwnCudaCalls::~OwnCudaCalls() noexcept {
-  if (t_thread != nullptr) t_thread->current = static_cast<ActiveCall*>(saved_);
+  if (t_cuda_thread != nullptr) t_cuda_thread->current = static_cast<ActiveCall*>(saved_);
 }
 
 }  // namespace stallscope::agent

@@ -1,0 +1,17 @@
+// Range names to string ids. NVTX hands out text in memory that the caller may reuse at once, so names are known by
+// content: a hash of the bytes in a direct-mapped table of one-word entries, the shared string table (a lock) only at
+// first sight.
+//
+// Any thread. Two texts with the same 64-bit hash would share an id; nothing but a label depends on it.
+#pragma once
+
+#include <cstdint>
+#include <cwchar>
+
+namespace stallscope::agent {
+
+// 0 for no text, or when the string table is full (counted). At most 1 KiB of a text is kept.
+uint32_t TextId(const char* text) noexcept;
+uint32_t WideTextId(const wchar_t* text) noexcept;
+
+}  // namespace stallscope::agent
