@@ -1,0 +1,101 @@
+#include "collector/serve/budget_json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace stallscope {
+namespace {
+
+// Fields stay in the order in which the schema names them: people read this too.
+using Json = nlohmann::ordered_json;
+
+constexpr double kNsPerUs = 1000;
+
+Json PerUs(int64_t ns, uint64_t count) {
+  if (count == 0) return nullptr;
+  return static_cast<double>(ns) / kNsPerUs / static_cast<double>(count);
+}
+
+Json Lines(const ProcessReport& process) {
+  Json lines = Json::object();
+  for (int i = 0; i < kLineCount; ++i) {
+    const LineReport& line = process.lines[i];
+    if (line.ns == 0 && line.hidden_ns == 0) continue;
+    Json json = {{"ns", line.ns},
+                 {"hidden_ns", line.hidden_ns},
+                 {"per_step_us", PerUs(line.ns, process.steps)},
+                 {"per_token_us", PerUs(line.ns, process.tokens)},
+                 {"share", process.wall_ns > 0 ? Json(static_cast<double>(line.ns) / process.wall_ns) : Json(nullptr)}};
+    if (!line.note.empty()) json["note"] = line.note;
+    lines[std::string(kLines[i].name)] = std::move(json);
+  }
+  return lines;
+}
+
+Json Itl(const ProcessReport& process) {
+  if (process.steps == 0) return {{"p50", nullptr}, {"p90", nullptr}, {"p99", nullptr}, {"max", nullptr}};
+  return {{"p50", process.itl_p50_ns / kNsPerUs},
+          {"p90", process.itl_p90_ns / kNsPerUs},
+          {"p99", process.itl_p99_ns / kNsPerUs},
+          {"max", process.itl_max_ns / kNsPerUs}};
+}
+
+Json Process(const ProcessReport& process) {
+  Json syncs = Json::array();
+  for (const SyncReport& sync : process.syncs) {
+    syncs.push_back({{"name", sync.name},
+                     {"calls", sync.calls},
+                     {"total_ns", sync.total_ns},
+                     {"over_wait_ns", sync.over_wait_ns},
+                     {"idle_inside_ns", sync.idle_inside_ns},
+                     {"unneeded_ns", sync.unneeded_ns}});
+  }
+  Json blocked = Json::array();
+  for (const BlockedThread& thread : process.blocked) {
+    blocked.push_back({{"tid", thread.tid},
+                       {"thread_name", thread.thread_name},
+                       {"call", thread.call},
+                       {"object", thread.object},
+                       {"for_ns", thread.for_ns}});
+  }
+  return {{"pid", process.pid},
+          {"comm", process.process_name},
+          {"gpu", process.gpu},
+          {"simulated_gpu", process.simulated_gpu},
+          {"steps", process.steps},
+          {"tokens", process.tokens},
+          {"tokens_source", process.tokens_source},
+          {"segmentation",
+           {{"method", process.segmentation_method},
+            {"confidence", process.segmentation_confidence},
+            {"why", process.segmentation_why}}},
+          {"wall_ns", process.wall_ns},
+          {"lines", Lines(process)},
+          {"itl_us", Itl(process)},
+          {"syncs", std::move(syncs)},
+          {"health",
+           {{"events", process.health.events},
+            {"dropped", process.health.dropped},
+            {"late", process.health.late},
+            {"clamped", process.health.clamped},
+            {"unmatched", process.health.unmatched}}},
+          {"agent", {{"level", process.agent_level}, {"cost_share", process.agent_cost_share}}},
+          {"blocked", std::move(blocked)},
+          {"notices", process.notices}};
+}
+
+}  // namespace
+
+std::string BudgetReportToJson(const BudgetReport& report, int indent) {
+  Json processes = Json::array();
+  for (const ProcessReport& process : report.processes) processes.push_back(Process(process));
+  const bool simulated = std::any_of(report.processes.begin(), report.processes.end(),
+                                     [](const ProcessReport& process) { return process.simulated_gpu; });
+  const Json document = {{"schema", "stallscope.budget/1"},
+                         {"simulated_gpu", simulated},
+                         {"window", {{"begin_ns", report.begin}, {"end_ns", report.end}}},
+                         {"processes", std::move(processes)}};
+  return document.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+}  // namespace stallscope
