@@ -194,6 +194,7 @@ void Timeline::AddGpuOp(const GpuOpEvent& event) {
 
 void Timeline::AddWake(const WakeEvent& wake) {
   ++counts_.events;
+  MutableThread(wake.thread);  // known from now on, even when it never waits itself
   wakes_.Add(wake);
 }
 
