@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "collector/budget/process_analysis.h"
-#include "collector/budget/report_json.h"
+#include "collector/serve/budget_json.h"
 #include "tools/cli/capture_command.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"

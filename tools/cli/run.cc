@@ -9,8 +9,8 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "collector/budget/report_json.h"
 #include "collector/main/collector.h"
+#include "collector/serve/budget_json.h"
 #include "tools/cli/child_process.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
