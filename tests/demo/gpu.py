@@ -46,7 +46,7 @@ def driver_device():
 def find(cache):
     """(gpu, note): the real GPU when it can be used, else the simulated one; the note says why not the real one."""
     name = driver_device()
-    if name is None:
+    if name is None or "simulated" in name.lower():  # the simulated driver may be on LD_LIBRARY_PATH already
         return Gpu("simulated", "simulated GPU"), None
     folders = [folder for folder in pathlib.Path(cache).glob("*/nvidia/cu13/lib") if folder.is_dir()]
     missing = [library for library in ("libcudart.so.13", "libcublas.so.13") if not loads(library, folders)]

@@ -26,15 +26,20 @@ SEQUENCES = 4
 
 
 class Interrupt:
-    """Ctrl-C reaches the engine as well (same terminal): it stops decoding, and we report what there is."""
+    """Ctrl-C and SIGTERM: passed on to the run, which ends the engine; then we report what there is.
+
+    From a terminal the run gets Ctrl-C twice; the engine treats the second like the first."""
 
     def __init__(self):
         self.seen = False
+        self.child = None
         signal.signal(signal.SIGINT, self.note)
         signal.signal(signal.SIGTERM, self.note)
 
-    def note(self, *_):
+    def note(self, number, _):
         self.seen = True
+        if self.child is not None and self.child.poll() is None:
+            self.child.send_signal(number)
 
 
 class Demo:
@@ -72,11 +77,13 @@ class Demo:
         command = [self.stallscope, "run", "--capture", capture, "--command-output", log]
         command += ["--gpu", device.kind] if backend == "cuda" else []
         command += ["--vocab", engine.vocab] if engine.vocab else []
-        command += ["--json"] if self.json else ["--live"]
+        command += ["--quiet"] if self.json else ["--live"]
         command += ["--", *engine.command(backend, SEQUENCES, threads, self.seconds)]
         environment = {**os.environ, **engine.environment(), **(device.environment() if backend == "cuda" else {})}
-        child = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL if self.json else None)
+        # What the run says to people goes to standard error; here it is the result, so both go to one place.
+        child = subprocess.Popen([str(word) for word in command], env=environment, stdin=None,
+                                 stderr=None if self.json else sys.stdout.fileno())
+        self.interrupt.child = child
         exit_code = child.wait()
         output = log.read_text(errors="replace") if log.exists() else ""
         result = {"name": name, "engine": engine.name, "simulated_gpu": backend == "cuda" and device.simulated,
@@ -86,7 +93,8 @@ class Demo:
             self.say(f"the engine ended with exit code {exit_code}; its last words ({log}):")
             self.say("\n".join("  " + line for line in output.splitlines()[-5:]))
         if capture.exists():
-            budget = json.loads(self.tool("budget", capture, "--json"))
+            vocabulary = ["--vocab", engine.vocab] if engine.vocab else []
+            budget = json.loads(self.tool("budget", capture, "--json", *vocabulary))
             result["budget"] = budget
             result["adds_up"] = all(sum(line["ns"] for line in process["lines"].values()) == process["wall_ns"]
                                     for process in budget["processes"])
@@ -96,28 +104,17 @@ class Demo:
         return result
 
     def show(self, result):
-        """The budget as the tool prints it, then what it can be checked against and where everything lies."""
-        if "budget" not in result:
-            self.say(f"no capture was written; the engine's output is in {self.shown(result['log'])}")
-            return
-        self.say(self.tool("budget", result["capture"]).rstrip())
-        process = chosen(result["budget"])
-        if process is None:
-            return
+        """What the run's own summary does not say: the engine's own count beside ours, and where everything lies."""
         counts = result["engine_counts"]
+        process = chosen(result["budget"]) if "budget" in result else None
         if counts:
             calls = f" in {counts['batches']:,} decode calls" if counts.get("batches") else ""
-            self.say(f"\nengine says   {counts['tokens']:,} tokens{calls}, {counts['tokens_per_s']:,} tokens/s; "
-                     f"seen here {process['tokens']:,} tokens in {process['steps']:,} steps")
-        total = sum(line["ns"] for line in process["lines"].values())
-        self.say(f"adds up       {total:,} ns in lines, {process['wall_ns']:,} ns of wall time"
-                 + ("" if total == process["wall_ns"] else "  DOES NOT ADD UP"))
-        for sync in process["syncs"][:3]:
-            if sync["calls"] and sync["over_wait_ns"]:
-                self.say(f"over-wait     {sync['over_wait_ns'] / 1e6:,.1f} ms in {sync['calls']:,} calls of {sync['name']}, "
-                         f"{sync['over_wait_ns'] / 1e3 / max(process['steps'], 1):,.1f} us a step")
-        self.say(f"capture       {self.shown(result['capture'])} ({os.path.getsize(result['capture']) / 1e6:,.1f} MB)")
-        self.say("tables        " + ", ".join(self.shown(path) for path in result["tables"]))
+            self.say(f"engine     says {counts['tokens']:,} tokens{calls}, {counts['tokens_per_s']:,} tokens/s"
+                     + (f"; counted from outside: {process['tokens']:,} tokens in {process['steps']:,} steps"
+                        if process else ""))
+        self.say(f"output     of the engine: {self.shown(result['log'])}")
+        for path in result.get("tables", []):
+            self.say(f"table      {self.shown(path)}")
 
     @staticmethod
     def shown(path):
