@@ -116,6 +116,9 @@ size_t ChooseProcess(const BudgetReport& report) {
 std::vector<StyledLine> RenderHeader(const ProcessReport& process, const ViewOptions& options) {
   const std::string separator = Separator(options);
   std::string who = absl::StrCat(separator, process.process_name, " ", process.pid);
+  if (options.process_count > 1) {
+    absl::StrAppend(&who, " (", options.process_number, " of ", options.process_count, ")");
+  }
   if (process.simulated_gpu) {
     absl::StrAppend(&who, separator, "simulated GPU");
   } else if (!process.gpu.empty()) {
@@ -126,9 +129,6 @@ std::vector<StyledLine> RenderHeader(const ProcessReport& process, const ViewOpt
   absl::StrAppend(&who, separator, options.window_ns > 0 ? "window " + Length(options.window_ns) : "whole run");
   if (!process.agent_level.empty()) absl::StrAppend(&who, separator, "level ", process.agent_level);
   absl::StrAppend(&who, separator, "cost ", Share(process.agent_cost_share));
-  if (options.process_count > 1) {
-    absl::StrAppend(&who, separator, "process ", options.process_number, " of ", options.process_count);
-  }
   std::vector<StyledLine> lines = {{{"stallscope", Style::kBold}, {Cut(who, options.width - 10), Style::kPlain}}};
   if (options.paused) lines[0].push_back({"  PAUSED", Style::kWarning});
 
