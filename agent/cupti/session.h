@@ -16,6 +16,9 @@ namespace stallscope::agent {
 // the outcome as a state. The caller has marked the thread with InsideAgent and OwnCudaCalls.
 void SetUpCupti() noexcept;
 
+// The process is about to end: gets what CUPTI has, once, and never calls it again. Waits at most 100 ms.
+void FinishCupti() noexcept;
+
 // The name of a callback id in the library's own spelling; nullptr without a library or for an id it does not know.
 const char* CuptiCallName(wire::CudaDomain domain, uint16_t callback_id) noexcept;
 

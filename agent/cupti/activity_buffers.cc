@@ -1,0 +1,73 @@
+// The two functions through which CUPTI gets memory for activity records and gives it back filled.
+#include <errno.h>
+
+#include "agent/cupti/library_clock.h"
+#include "agent/cupti/own_cost.h"
+#include "agent/cupti/session_state.h"
+#include "agent/hot/process_state.h"
+#include "agent/hot/recorder.h"
+
+namespace stallscope::agent {
+namespace {
+
+using wire::Counter;
+
+// The calling thread may be one whose hooks pass straight through (the keeper): its GPU records are wanted all the
+// same.
+class MayRecord {
+ public:
+  MayRecord() noexcept : inside_(t_local.inside) { t_local.inside = 0; }
+  ~MayRecord() noexcept { t_local.inside = inside_; }
+  MayRecord(const MayRecord&) = delete;
+  MayRecord& operator=(const MayRecord&) = delete;
+
+ private:
+  uint16_t inside_;
+};
+
+}  // namespace
+
+// On a thread of the program, inside a CUDA call.
+void CUPTIAPI RequestActivityBuffer(uint8_t** buffer, size_t* bytes, size_t* max_records) {
+  *buffer = g_cupti_session.pool.Take();
+  *bytes = BufferPool::kBufferBytes;
+  *max_records = 0;  // as many as fit
+}
+
+// On CUPTI's worker, or on the thread that flushes. CUPTI is not called back but for its parser and its drop count, and
+// no lock is held that a thread of the program could want.
+void CUPTIAPI CompleteActivityBuffer(CUcontext context, uint32_t stream_id, uint8_t* buffer, size_t,
+                                     size_t valid_bytes) {
+  CuptiSession& session = g_cupti_session;
+  const int saved_errno = errno;
+  if (!session.pool.Owns(buffer)) {
+    // The discard buffer: several threads may have written it at once, so it is not read. How much was lost is told by
+    // its length in records of a kernel, the longest kind.
+    const uint32_t record_bytes = sizeof(CUpti_ActivityKernel10);
+    Count(Counter::kCuptiDropped, (valid_bytes + record_bytes - 1) / record_bytes);
+    errno = saved_errno;
+    return;
+  }
+  // The keeper counts all of its time itself.
+  const bool count_cost = t_local.inside == 0;
+  const uint64_t cpu_before_ns = count_cost ? ThreadCpuNs() : 0;
+  {
+    const MayRecord may_record;
+    UseBigRing();
+    if (!session.own_clock) session.decoder.SetClockOffset(LibraryClockOffset(session.cupti.cuptiGetTimestamp));
+    session.operations.fetch_add(session.decoder.Decode(buffer, valid_bytes, MonotonicNs()), std::memory_order_relaxed);
+  }
+  {
+    const InsideAgent inside;
+    size_t dropped = 0;
+    if (session.cupti.cuptiActivityGetNumDroppedRecords(context, stream_id, &dropped) == CUPTI_SUCCESS &&
+        dropped != 0) {
+      Count(Counter::kCuptiDropped, dropped);
+    }
+    session.pool.Return(buffer);
+  }
+  if (count_cost) AddOwnCost(ThreadCpuNs() - cpu_before_ns);
+  errno = saved_errno;
+}
+
+}  // namespace stallscope::agent

@@ -1,0 +1,48 @@
+#include "agent/cupti/buffer_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace stallscope::agent {
+namespace {
+
+TEST(BufferPool, Take_GivesEachBufferOnceThenTheDiscardBuffer) {
+  BufferPool pool;
+  ASSERT_TRUE(pool.Map());
+  std::set<uint8_t*> taken;
+  for (uint32_t i = 0; i < BufferPool::kBuffers; ++i) {
+    uint8_t* buffer = pool.Take();
+    EXPECT_TRUE(pool.Owns(buffer));
+    EXPECT_TRUE(taken.insert(buffer).second);
+  }
+  EXPECT_EQ(pool.Outstanding(), BufferPool::kBuffers);
+  uint8_t* discard = pool.Take();
+  ASSERT_NE(discard, nullptr);
+  EXPECT_FALSE(pool.Owns(discard));
+  EXPECT_EQ(pool.Take(), discard);
+  discard[BufferPool::kBufferBytes - 1] = 1;  // all of it is memory
+}
+
+TEST(BufferPool, ReturnedBuffer_ComesBackZeroed) {
+  BufferPool pool;
+  ASSERT_TRUE(pool.Map());
+  uint8_t* buffer = pool.Take();
+  buffer[0] = buffer[BufferPool::kBufferBytes - 1] = 0xff;
+  pool.Return(buffer);
+  EXPECT_EQ(pool.Outstanding(), 0u);
+  ASSERT_EQ(pool.Take(), buffer);
+  EXPECT_EQ(buffer[0], 0);
+  EXPECT_EQ(buffer[BufferPool::kBufferBytes - 1], 0);
+}
+
+TEST(BufferPool, ForeignMemory_IsNotOwned) {
+  BufferPool pool;
+  ASSERT_TRUE(pool.Map());
+  uint8_t local = 0;
+  EXPECT_FALSE(pool.Owns(&local));
+  EXPECT_FALSE(pool.Owns(pool.Take() + 8));
+}
+
+}  // namespace
+}  // namespace stallscope::agent
