@@ -4,8 +4,8 @@
  *   ...
  *   stallscope_step(sequences);   // right after the new tokens are known to the host
  *
- * No library to link: the function is looked up once, and without Stallscope in the process the call does nothing. Any thread; about
- * 10 ns. tokens 0 ends a step whose token count the caller does not know. */
+ * No library to link: the function is looked up once, and without Stallscope in the process the call does nothing. Any
+ * thread; about 10 ns. tokens 0 ends a step whose token count the caller does not know. */
 #ifndef STALLSCOPE_STEP_H_
 #define STALLSCOPE_STEP_H_
 

@@ -1,1 +1,9 @@
 stallscope_agent_sources(injection.cc injection_path.cc ranges.cc text_ids.cc)
+
+if(BUILD_TESTING)
+  set(_nvtx ${CMAKE_CURRENT_LIST_DIR})
+  stallscope_test(agent_nvtx_test
+    SRCS ${_nvtx}/ranges_test.cc ${_nvtx}/injection_test.cc ${_nvtx}/ranges.cc ${_nvtx}/text_ids.cc ${_nvtx}/injection.cc
+         ${_nvtx}/../cuda/fake_agent.cc
+    LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})
+endif()
