@@ -58,6 +58,13 @@ class Stream {
   std::vector<uint64_t> end_ns_ring_;  // ends of the last `queue_depth` operations
 };
 
+// A stream as it is told to a tracer.
+struct StreamInfo {
+  uint32_t id;
+  StreamKind kind;
+  int priority;
+};
+
 // Called with the time that a launch stood blocked on a full queue; null: nobody asks.
 using BackPressureHook = void (*)(uint64_t begin_ns, uint64_t end_ns);
 
@@ -75,6 +82,7 @@ class Device {
   Stream* CreateStream(StreamKind kind, int priority);
   // Work enqueued on it still counts for device-wide waits.
   void DestroyStream(Stream* stream);
+  std::vector<StreamInfo> Streams();  // that exist, without the default stream
 
   // Puts one operation on the stream and returns when it runs. Does not move bytes.
   Span Enqueue(Stream* stream, const Work& work, BackPressureHook back_pressure = nullptr);
@@ -101,6 +109,7 @@ class Device {
   std::atomic<uint32_t> next_stream_id_;
   std::mutex mutex_;  // guards what follows, and the streams
   Stream legacy_;
+  std::vector<StreamInfo> streams_;
   uint64_t blocking_tail_ns_ = 0;  // over the blocking streams
   uint64_t device_tail_ns_ = 0;    // over all streams
   uint64_t engine_tail_ns_[kEngineCount] = {};

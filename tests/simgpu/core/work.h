@@ -40,6 +40,7 @@ struct CopyWork {
   size_t rows = 1;
   size_t destination_pitch = 0, source_pitch = 0;
   MemoryKind destination_kind = MemoryKind::kDevice, source_kind = MemoryKind::kDevice;
+  bool asynchronous = true;  // as called: cudaMemcpy is not
 
   uint64_t Bytes() const { return uint64_t{width_bytes} * rows; }
 };

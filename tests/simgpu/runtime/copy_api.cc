@@ -32,7 +32,8 @@ bool AsyncBlocks(const CopyWork& copy) {
   return copy.source_kind == MemoryKind::kPageable && copy.Bytes() > kStagedUploadBytes;
 }
 
-cudaError_t SubmitCopy(const CopyWork& copy, cudaStream_t handle, bool synchronous) {
+cudaError_t SubmitCopy(CopyWork copy, cudaStream_t handle, bool synchronous) {
+  copy.asynchronous = !synchronous;
   if (copy.Bytes() == 0) return cudaSuccess;
   if (copy.destination == nullptr || copy.source == nullptr) return cudaErrorInvalidValue;
   Stream* stream = FindStream(handle);

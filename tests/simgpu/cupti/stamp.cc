@@ -1,0 +1,59 @@
+#include "tests/simgpu/cupti/stamp.h"
+
+#include <time.h>
+
+#include <atomic>
+
+#include "tests/simgpu/core/simulator.h"
+
+namespace simgpu::cupti {
+namespace {
+
+constexpr uint64_t kMeasureEveryNs = 100'000'000;
+constexpr int64_t kSameClockNs = 2000;  // below this the client's clock is ours
+
+std::atomic<TimestampCallback> timestamp_callback{nullptr};
+std::atomic<int64_t> offset_ns{0};
+std::atomic<uint64_t> measured_at_ns{0};  // 0: never
+
+// Brackets one stamp between two readings of the simulation's clock; the narrowest of a few wins.
+int64_t MeasureOffset() {
+  const Clock& clock = Simulator::Get().clock();
+  uint64_t narrowest_ns = ~uint64_t{0};
+  int64_t offset = 0;
+  for (int i = 0; i < 5; ++i) {
+    const uint64_t before_ns = clock.NowNs();
+    const uint64_t stamp_ns = StampNow();
+    const uint64_t after_ns = clock.NowNs();
+    if (after_ns - before_ns >= narrowest_ns) continue;
+    narrowest_ns = after_ns - before_ns;
+    offset = static_cast<int64_t>(stamp_ns) - static_cast<int64_t>(before_ns + narrowest_ns / 2);
+  }
+  return offset > -kSameClockNs && offset < kSameClockNs ? 0 : offset;
+}
+
+}  // namespace
+
+void SetTimestampCallback(TimestampCallback callback) {
+  timestamp_callback.store(callback, std::memory_order_release);
+  measured_at_ns.store(0, std::memory_order_release);
+}
+
+uint64_t StampNow() {
+  if (TimestampCallback callback = timestamp_callback.load(std::memory_order_acquire)) return callback();
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t StampOf(uint64_t simulated_ns) {
+  const uint64_t now_ns = Simulator::Get().clock().NowNs();
+  const uint64_t measured_ns = measured_at_ns.load(std::memory_order_acquire);
+  if (measured_ns == 0 || now_ns - measured_ns > kMeasureEveryNs) {
+    offset_ns.store(MeasureOffset(), std::memory_order_relaxed);
+    measured_at_ns.store(now_ns, std::memory_order_release);
+  }
+  return simulated_ns + static_cast<uint64_t>(offset_ns.load(std::memory_order_relaxed));
+}
+
+}  // namespace simgpu::cupti

@@ -1,0 +1,66 @@
+// Records of operations that the device has not finished: withheld until their simulated end has passed, since all
+// spans are known when operations are enqueued. Any thread.
+#ifndef STALLSCOPE_TESTS_SIMGPU_CUPTI_UNFINISHED_H_
+#define STALLSCOPE_TESTS_SIMGPU_CUPTI_UNFINISHED_H_
+
+#include <cupti.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <queue>
+#include <vector>
+
+#include "tests/simgpu/core/timeline.h"
+
+namespace simgpu::cupti {
+
+class UnfinishedRecords {
+ public:
+  static UnfinishedRecords& Get();
+
+  // `record` has fields `start` and `end`, filled in when the record is released; `completed` too where it exists.
+  template <typename Record>
+  void Add(const Record& record, const Span& span) {
+    Held held;
+    static_assert(sizeof record <= sizeof held.bytes);
+    std::memcpy(held.bytes, &record, sizeof record);
+    held.record_bytes = sizeof record;
+    held.start_offset = offsetof(Record, start);
+    held.end_offset = offsetof(Record, end);
+    held.completed_offset = 0;
+    if constexpr (requires { record.completed; }) held.completed_offset = offsetof(Record, completed);
+    held.span = span;
+    Push(held);
+  }
+
+  // Writes the records of what has ended by now to the buffers.
+  void ReleaseFinished();
+  // Also the others, with an end of zero: they are never given again.
+  void ReleaseAll();
+
+ private:
+  struct Held {
+    uint16_t record_bytes, start_offset, end_offset, completed_offset;
+    Span span;
+    alignas(8) uint8_t bytes[sizeof(CUpti_ActivityKernel10)];
+  };
+  struct Order {
+    uint64_t end_ns;
+    uint32_t slot;
+    bool operator<(const Order& other) const { return end_ns > other.end_ns; }  // the queue's top ends first
+  };
+
+  void Push(const Held& held);
+  void Release(uint64_t until_ns, bool also_unfinished);
+
+  std::mutex mutex_;  // guards what follows
+  std::vector<Held> slots_;
+  std::vector<uint32_t> free_slots_;
+  std::priority_queue<Order> by_end_;
+};
+
+}  // namespace simgpu::cupti
+
+#endif  // STALLSCOPE_TESTS_SIMGPU_CUPTI_UNFINISHED_H_
