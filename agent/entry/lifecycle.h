@@ -1,8 +1,8 @@
 // The agent's life in a process, and what its folders tell each other about it.
 //
-// Set-up happens in the constructor (or at the first hooked call before it, whichever comes first): memfd, header, hello. The
-// streaming thread starts when EnsureStreaming is called: by the pthread_create hook (the program has a second thread) or by
-// agent/cuda at the first CUDA call. It is never started in the constructor.
+// Set-up happens in the constructor (or at the first hooked call before it, whichever comes first): memfd, header,
+// hello. The streaming thread starts when EnsureStreaming is called: by the pthread_create hook (the program has a
+// second thread) or by agent/cuda at the first CUDA call. It is never started in the constructor.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace stallscope::agent {
 // Sets the agent up once; later calls return at once. Async-signal-unsafe, never called from a signal handler's hook.
 void EnsureSetUp() noexcept;
 
-// Starts the streaming thread if it is not running in this process. Called from program threads, at most once per process does
-// it do anything (it then makes the system calls of one pthread_create with all signals blocked).
+// Starts the streaming thread if it is not running in this process. Called from program threads, at most once per
+// process does it do anything (it then makes the system calls of one pthread_create with all signals blocked).
 void EnsureStreaming() noexcept;
 
 // A change worth a State frame (stallscope.v1.State.What); text may be nullptr. Any agent thread; rare.
@@ -24,10 +24,12 @@ void ReportState(uint32_t what, uint64_t value, const char* text) noexcept;
 void ReportCallName(uint8_t domain, uint16_t call, const char* name) noexcept;
 
 // Devices, for Intern.devices. uuid: 16 bytes or nullptr.
-void ReportDevice(uint32_t id, const char* name, const uint8_t* uuid, uint32_t multiprocessors, bool simulated) noexcept;
+void ReportDevice(uint32_t id, const char* name, const uint8_t* uuid, uint32_t multiprocessors,
+                  bool simulated) noexcept;
 
 // Work of other folders on the streaming thread: called each round (every 5 to 50 ms), after the rings were drained.
-// cupti: flush; check whether CUPTI was taken. At most 8 of them, registered before streaming starts or at any later time.
+// cupti: flush; check whether CUPTI was taken. At most 8 of them, registered before streaming starts or at any later
+// time.
 using StreamingRound = void (*)(uint64_t now_ns) noexcept;
 void AddStreamingRound(StreamingRound round) noexcept;
 
@@ -38,9 +40,9 @@ void AddLevelChanged(LevelChanged changed) noexcept;
 // True in a child after fork (any kind): CUDA and CUPTI must not be touched by the agent any more in this process.
 bool IsForkedChild() noexcept;
 
-// Finds a function the program would have got without us: first definition after the agent in load order, then in any loaded
-// module whose soname starts with `soname_prefix` (nullptr: none; "libcudart.so"). version nullptr: default. No dlsym, no malloc,
-// no lock but the loader's own (dl_iterate_phdr). Returns nullptr when there is none.
+// Finds a function the program would have got without us: first definition after the agent in load order, then in any
+// loaded module whose soname starts with `soname_prefix` (nullptr: none; "libcudart.so"). version nullptr: default. No
+// dlsym, no malloc, no lock but the loader's own (dl_iterate_phdr). Returns nullptr when there is none.
 void* ResolveNext(const char* name, const char* version, const char* soname_prefix) noexcept;
 
 // True when a module whose soname starts with the prefix is mapped.

@@ -24,6 +24,13 @@ void Publish(wire::ClockCalibration* clock, const ClockPair& base, uint64_t mult
   clock->uncertainty_ns = static_cast<uint32_t>(base.uncertainty_ns);
 }
 
+void RefreshRealtimeOffset() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t realtime_ns = int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  g_realtime_offset_ns.store(realtime_ns - static_cast<int64_t>(MonotonicNs()), std::memory_order_relaxed);
+}
+
 // ns per tick, times 2^kShift.
 uint64_t Rate(const ClockPair& from, const ClockPair& to) noexcept {
   const uint64_t ticks = to.ticks - from.ticks;
@@ -31,6 +38,8 @@ uint64_t Rate(const ClockPair& from, const ClockPair& to) noexcept {
 }
 
 }  // namespace
+
+constinit std::atomic<int64_t> g_realtime_offset_ns{0};
 
 uint64_t MonotonicNs() noexcept {
   timespec now;
@@ -60,11 +69,17 @@ ClockPair SampleClock() noexcept {
 
 void StartClock(wire::Header* header, bool use_tsc) noexcept {
   g_use_tsc = use_tsc;
+  RefreshRealtimeOffset();
   wire::ClockCalibration* clock = &header->clock;
   clock->kind = static_cast<uint32_t>(use_tsc ? wire::ClockKind::kTsc : wire::ClockKind::kMonotonicNs);
   if (!use_tsc) {
     g_ticks_per_ns_q20.store(1u << 20, std::memory_order_relaxed);
     Publish(clock, {0, 0, 1}, uint64_t{1} << kShift);
+    return;
+  }
+  if (g_anchor.ns != 0) {  // a forked child: the parent's rate holds here too
+    const ClockPair inherited = SampleClock();
+    Publish(clock, inherited, (uint64_t{1} << (kShift + 20)) / g_ticks_per_ns_q20.load(std::memory_order_relaxed));
     return;
   }
   g_anchor = SampleClock();
@@ -79,6 +94,7 @@ void StartClock(wire::Header* header, bool use_tsc) noexcept {
 }
 
 void RefreshClock(wire::Header* header) noexcept {
+  RefreshRealtimeOffset();
   if (!g_use_tsc) return;
   wire::ClockCalibration* clock = &header->clock;
   uint32_t version = clock->version.load(std::memory_order_relaxed);

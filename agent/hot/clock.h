@@ -36,6 +36,9 @@ void StartClock(wire::Header* header, bool use_tsc) noexcept;
 // same moment returns at once.
 void RefreshClock(wire::Header* header) noexcept;
 
+// CLOCK_REALTIME minus CLOCK_MONOTONIC, as of the last refresh; for deadlines that a program gave as wall time.
+extern std::atomic<int64_t> g_realtime_offset_ns;
+
 // With the calibration in the header as it is now.
 uint64_t TicksToNs(const wire::Header* header, uint64_t ticks) noexcept;
 

@@ -22,7 +22,8 @@ struct alignas(4096) EpochPage {
   std::atomic<uint32_t> epoch;
 };
 
-// Private half of a thread's slot: what readers of the shared memory need not see.
+// Private half of a thread's slot: what readers of the shared memory need not see. Zeroed until the slot's first claim,
+// so that thousands of unused ones cost no memory.
 struct WaiterEntry {
   uint64_t object;  // 0: none
   uintptr_t frame;  // stack address of the registration; tells an abandoned one (longjmp) from an outer one
@@ -47,7 +48,7 @@ struct ThreadLocal {
   uint16_t inside;    // depth of InsideAgent
   uint16_t claiming;  // a signal handler's hook must not claim a second slot
 };
-extern thread_local ThreadLocal t_local __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadLocal t_local __attribute__((tls_model("initial-exec")));
 static_assert(sizeof(ThreadLocal) <= 64);
 
 extern EpochPage g_no_epoch;
@@ -60,6 +61,10 @@ extern std::atomic<uint32_t>* g_waiters;  // never null, kWaiterCount entries
 extern ThreadState* g_threads;            // Header::slot_count entries, null before set-up
 extern bool g_use_tsc;
 extern std::atomic<uint64_t> g_ticks_per_ns_q20;  // ticks of one ns, times 2^20
+
+inline wire::ThreadSlot* SlotAt(uint32_t index) noexcept {
+  return reinterpret_cast<wire::ThreadSlot*>(reinterpret_cast<uint8_t*>(g_header) + g_header->slots_offset) + index;
+}
 
 // Control word says record, and this is no child in transition.
 inline bool ProcessRecords() noexcept {

@@ -17,8 +17,11 @@ namespace {
 // Where the search for a free slot starts: all slots below were taken when it was last written. Only a hint.
 constinit std::atomic<uint32_t> g_first_free{0};
 
-void FillSlot(ThreadState* state) noexcept {
-  wire::ThreadSlot* slot = state->slot;
+void FillSlot(ThreadState* state, uint32_t index) noexcept {
+  wire::ThreadSlot* slot = SlotAt(index);
+  state->slot = slot;
+  state->slot_index = index;
+  UseSmallRing(state);
   slot->tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
   slot->start_ticks = Ticks();
   slot->name[0] = '\0';
@@ -57,7 +60,7 @@ __attribute__((noinline)) ThreadState* ClaimThread() noexcept {
       state = &threads[index];
       g_first_free.store(index + 1, std::memory_order_relaxed);
       RaiseSlotsUsed(header, index + 1);
-      FillSlot(state);
+      FillSlot(state, index);
       break;
     }
   }

@@ -1,0 +1,135 @@
+#include "agent/entry/lifecycle.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include <atomic>
+
+#include "agent/entry/log.h"
+#include "agent/entry/proc_files.h"
+#include "agent/entry/process_memory.h"
+#include "agent/entry/real_calls.h"
+#include "agent/entry/shared_memory.h"
+#include "agent/hot/clock.h"
+#include "agent/hot/process_state.h"
+#include "agent/hot/raw_syscall.h"
+#include "agent/hot/recorder.h"
+#include "agent/stream/streaming.h"
+
+namespace stallscope::agent {
+namespace {
+
+enum SetUpState : uint32_t { kFresh, kBusy, kReady, kOff };
+constinit std::atomic<uint32_t> g_set_up{kFresh};
+constinit bool g_forked_child = false;
+constinit uint32_t g_epoch_count = 0;
+constinit SharedMemory g_memory = {};
+constinit OwnFd g_memfd = {};
+
+bool EpochIsZero() noexcept { return g_epoch->epoch.load(std::memory_order_acquire) == 0; }
+
+void ApplyEnvironment(wire::Header* header) noexcept {
+  uint32_t level = static_cast<uint32_t>(wire::Level::kBudget);
+  if (const char* text = STALLSCOPE_REAL(getenv)("STALLSCOPE_LEVEL")) {
+    if (strcmp(text, "off") == 0) level = static_cast<uint32_t>(wire::Level::kOff);
+    if (strcmp(text, "kernels") == 0) level = static_cast<uint32_t>(wire::Level::kKernels);
+    if (strcmp(text, "nodes") == 0) level = static_cast<uint32_t>(wire::Level::kNodes);
+  }
+  header->control.store(level | (level != 0 ? wire::kControlRecording : 0), std::memory_order_relaxed);
+  if (const char* text = STALLSCOPE_REAL(getenv)("STALLSCOPE_WAIT_THRESHOLD_NS")) {
+    header->wait_threshold_ns.store(static_cast<uint32_t>(strtoul(text, nullptr, 10)), std::memory_order_relaxed);
+  }
+}
+
+bool MakeMemory() noexcept {
+  SharedMemory memory;
+  if (const char* why = CreateSharedMemory(MonotonicNs(), &memory)) {
+    Log("not tracing this process:", why);
+    return false;
+  }
+  StartClock(memory.header, g_epoch_count == 0 ? TscIsTrustworthy() : g_use_tsc);
+  if (g_epoch_count == 0) {
+    ApplyEnvironment(memory.header);
+  } else {
+    // A child goes on with what the parent was told.
+    memory.header->control.store(g_memory.header->control.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    memory.header->wait_threshold_ns.store(g_memory.header->wait_threshold_ns.load(std::memory_order_relaxed),
+                                           std::memory_order_relaxed);
+  }
+  g_memory = memory;
+  g_memfd = OwnFdOf(memory.fd);
+  UseSharedMemory(memory, ++g_epoch_count);
+  return true;
+}
+
+void SetUpFirstTime() noexcept {
+  ResolveRealCalls();
+  // A setuid program does not take orders from its caller's environment, and neither do we.
+  if (getauxval(AT_SECURE) != 0 || !CreateEpochPage() || !MakeMemory()) {
+    g_set_up.store(kOff, std::memory_order_release);
+    return;
+  }
+  g_set_up.store(kReady, std::memory_order_release);
+  Log("recording, threshold ns", nullptr, g_header->wait_threshold_ns.load(std::memory_order_relaxed));
+  SayHelloWithoutThread();
+}
+
+// A child of fork, whichever way it was made: a new process with its own memory, identity and connection.
+void BeReborn() noexcept {
+  g_forked_child = true;
+  const SharedMemory parents = g_memory;
+  CloseOwn(&g_memfd);
+  ForgetParentStream();
+  const bool made = MakeMemory();
+  g_set_up.store(made ? kReady : kOff, std::memory_order_release);
+  if (!made) {
+    // The hooks keep finding epoch 0 and static tables; the parent's memory must not be read any more.
+    g_header = &g_no_header;
+    g_waiters = g_no_waiters;
+  }
+  UnmapSharedMemory(parents);
+  if (made) SayHelloWithoutThread();
+}
+
+__attribute__((constructor)) void OnLoad() { EnsureSetUp(); }
+
+__attribute__((destructor)) void OnUnload() { SayGoodbye(/*exec=*/false); }
+
+}  // namespace
+
+const OwnFd& SharedMemoryFd() noexcept { return g_memfd; }
+
+bool IsThisProcess() noexcept {
+  return !EpochIsZero() && g_header->pid == static_cast<uint32_t>(RawSyscall(SYS_getpid));
+}
+
+void EnsureSetUp() noexcept {
+  uint32_t state = g_set_up.load(std::memory_order_acquire);
+  if (state == kReady && !EpochIsZero()) return;
+  if (state != kFresh && state != kReady) return;
+  // A hook of a signal handler, or of another thread, that comes by meanwhile sees kBusy and passes through.
+  if (!g_set_up.compare_exchange_strong(state, kBusy, std::memory_order_acquire)) return;
+  InsideAgent guard;
+  if (state == kFresh) {
+    SetUpFirstTime();
+  } else {
+    BeReborn();
+  }
+}
+
+bool IsUnbornChild() noexcept { return g_set_up.load(std::memory_order_relaxed) == kReady && EpochIsZero(); }
+
+bool IsForkedChild() noexcept { return g_forked_child || IsUnbornChild(); }
+
+bool IsOff() noexcept { return g_set_up.load(std::memory_order_relaxed) == kOff; }
+
+void EnsureStreaming() noexcept {
+  if (StreamingStarted() && !EpochIsZero()) return;
+  EnsureSetUp();
+  if (EpochIsZero()) return;
+  InsideAgent guard;
+  StartStreamingThread();
+}
+
+}  // namespace stallscope::agent

@@ -1,0 +1,1 @@
+stallscope_agent_sources(step_marker.cc)

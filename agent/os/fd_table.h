@@ -1,0 +1,40 @@
+// Which descriptors wake whom: the epoll set a descriptor is in, and the other end of a pipe or socket pair.
+//
+// Filled by the hooks that create descriptors, read by those that write to them. Process memory, so a forked child
+// inherits what it inherits descriptors with. Descriptors made behind our back are "unknown". Only a hint: a wrong
+// entry costs a wrong wake edge.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/hot/waiters.h"
+#include "agent/os/wait_frame.h"
+
+namespace stallscope::agent {
+
+inline constexpr int kTrackedFds = 65536;
+
+enum class FdKind : uint8_t {
+  kUnknown = 0,  // a write may wake readers of the same descriptor
+  kEventFd,      // it does
+  kPaired,       // a write wakes the other end, known as `peer`
+  kSocket,       // the other end lies outside
+};
+
+struct FdEntry {
+  std::atomic<uint32_t> epoll_plus_one;
+  std::atomic<uint32_t> kind_and_peer;  // FdKind in bits 0-7, peer in bits 8-31
+};
+extern FdEntry g_fd_table[kTrackedFds];
+
+inline FdEntry* EntryOf(int fd) noexcept { return static_cast<unsigned>(fd) < kTrackedFds ? &g_fd_table[fd] : nullptr; }
+
+void SetFd(int fd, FdKind kind, int peer = 0) noexcept;
+void SetEpollSet(int fd, int epoll_fd) noexcept;
+void ForgetFd(int fd) noexcept;
+
+// The object that a write to `fd` wakes and somebody waits for; 0: none.
+uint64_t WokenByWrite(int fd) noexcept;
+
+}  // namespace stallscope::agent

@@ -1,0 +1,119 @@
+// futex through syscall(): what C++ std::atomic::wait, Rust, Go's cgo parts and many thread pools block in.
+//
+// syscall() is variadic and any of its calls may be special (vfork, clone), so the hook is a comparison and a jump;
+// only SYS_futex goes through C++.
+#include <errno.h>
+#include <linux/futex.h>
+
+#include "agent/entry/exports.h"
+#include "agent/entry/real_calls.h"
+#include "agent/os/wait_frame.h"
+
+namespace stallscope::agent {
+namespace {
+
+using SyscallFunction = long (*)(long, long, long, long, long, long, long);
+
+enum class FutexEffect { kNeither, kWaits, kWakes };
+
+FutexEffect EffectOf(int operation) noexcept {
+  switch (operation & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+    case FUTEX_LOCK_PI:
+    case FUTEX_WAIT_REQUEUE_PI:
+      return FutexEffect::kWaits;
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET:
+    case FUTEX_WAKE_OP:
+    case FUTEX_REQUEUE:
+    case FUTEX_CMP_REQUEUE:
+    case FUTEX_UNLOCK_PI:
+      return FutexEffect::kWakes;
+    default:
+      return FutexEffect::kNeither;
+  }
+}
+
+uint64_t TimeoutNs(const WaitFrame& frame, int operation, const timespec* timeout) noexcept {
+  if (timeout == nullptr) return wire::kNoTimeout;
+  if ((operation & FUTEX_CMD_MASK) == FUTEX_WAIT) return DurationNs(timeout);
+  const bool realtime = (operation & FUTEX_CLOCK_REALTIME) != 0 || (operation & FUTEX_CMD_MASK) == FUTEX_LOCK_PI;
+  return DeadlineNs(frame, realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, timeout);
+}
+
+}  // namespace
+
+// Entered by a jump from the assembly below, with syscall()'s own arguments in place.
+extern "C" __attribute__((visibility("hidden"), used)) long stallscope_futex(long number, long address, long operation,
+                                                                             long value, long timeout, long address2,
+                                                                             long value3) {
+  auto* real = reinterpret_cast<SyscallFunction>(STALLSCOPE_REAL(syscall));
+  const uint64_t object = static_cast<uint64_t>(address);
+  switch (EffectOf(static_cast<int>(operation))) {
+    case FutexEffect::kWaits: {
+      WaitFrame frame;
+      StartWait(&frame, wire::OsCall::kFutexWait, object);
+      const long result = real(number, address, operation, value, timeout, address2, value3);
+      FinishWait(&frame, {.result = result < 0 ? -errno : static_cast<int32_t>(result),
+                          .timeout_ns = TimeoutNs(frame, static_cast<int>(operation),
+                                                  reinterpret_cast<const timespec*>(timeout))});
+      return result;
+    }
+    case FutexEffect::kWakes: {
+      WakeFrame wake;
+      StartWake(&wake, object);
+      const long result = real(number, address, operation, value, timeout, address2, value3);
+      if (result > 0 || (result == 0 && (operation & FUTEX_CMD_MASK) == FUTEX_UNLOCK_PI)) {
+        FinishWake(wake, wire::OsCall::kFutexWake);
+      }
+      return result;
+    }
+    case FutexEffect::kNeither:
+      break;
+  }
+  return real(number, address, operation, value, timeout, address2, value3);
+}
+
+// errno for a system call that was made before the real syscall() was known.
+extern "C" __attribute__((visibility("hidden"), used)) long stallscope_syscall_failed(long negative_errno) {
+  errno = static_cast<int>(-negative_errno);
+  return -1;
+}
+
+#if defined(__x86_64__)
+__asm__(
+    ".text\n"
+    ".globl syscall\n"
+    ".type syscall, @function\n"
+    ".p2align 4\n"
+    "syscall:\n"
+    ".cfi_startproc\n"
+    "  endbr64\n"
+    "  cmpq $202, %rdi\n"  // SYS_futex
+    "  je stallscope_futex\n"
+    "  movq stallscope_real_syscall(%rip), %r11\n"
+    "  testq %r11, %r11\n"
+    "  je 1f\n"
+    "  jmp *%r11\n"
+    // Before set-up: the system call itself, as glibc makes it.
+    "1:\n"
+    "  movq %rdi, %rax\n"
+    "  movq %rsi, %rdi\n"
+    "  movq %rdx, %rsi\n"
+    "  movq %rcx, %rdx\n"
+    "  movq %r8, %r10\n"
+    "  movq %r9, %r8\n"
+    "  movq 8(%rsp), %r9\n"
+    "  syscall\n"
+    "  cmpq $-4095, %rax\n"
+    "  jae 2f\n"
+    "  ret\n"
+    "2:\n"
+    "  movq %rax, %rdi\n"
+    "  jmp stallscope_syscall_failed\n"
+    ".cfi_endproc\n"
+    ".size syscall, . - syscall\n");
+#endif
+
+}  // namespace stallscope::agent

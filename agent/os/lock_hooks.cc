@@ -1,0 +1,95 @@
+// Mutexes, read-write locks, spin locks.
+//
+// Try first, time only when it blocks, and retry only on EBUSY: every other answer of the try is the lock's own answer
+// too (EOWNERDEAD and ENOTRECOVERABLE of a robust mutex mean that it was taken or never will be; a retry would
+// deadlock).
+#include <errno.h>
+
+#include "agent/entry/exports.h"
+#include "agent/entry/real_calls.h"
+#include "agent/os/wait_frame.h"
+
+namespace stallscope::agent {
+namespace {
+
+template <typename Lock>
+__attribute__((noinline)) int LockContended(Lock* lock, int (*real)(Lock*), wire::OsCall call) noexcept {
+  WaitFrame frame;
+  StartWait(&frame, call, AddressObject(lock));
+  const int result = real(lock);
+  FinishWait(&frame, {.result = -result});
+  return result;
+}
+
+}  // namespace
+
+STALLSCOPE_EXPORT(int, pthread_mutex_lock, (pthread_mutex_t * mutex)) {
+  const int result = STALLSCOPE_REAL(pthread_mutex_trylock)(mutex);
+  if (__builtin_expect(result != EBUSY, 1)) return result;
+  return LockContended(mutex, STALLSCOPE_REAL(pthread_mutex_lock), wire::OsCall::kPthreadMutexLock);
+}
+
+STALLSCOPE_EXPORT(int, pthread_mutex_timedlock, (pthread_mutex_t * mutex, const timespec* deadline)) {
+  int result = STALLSCOPE_REAL(pthread_mutex_trylock)(mutex);
+  if (__builtin_expect(result != EBUSY, 1)) return result;
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPthreadMutexTimedlock, AddressObject(mutex));
+  result = STALLSCOPE_REAL(pthread_mutex_timedlock)(mutex, deadline);
+  FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, CLOCK_REALTIME, deadline)});
+  return result;
+}
+
+STALLSCOPE_EXPORT(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const timespec* deadline)) {
+  auto* real = STALLSCOPE_REAL(pthread_mutex_clocklock);
+  if (real == nullptr) return ENOSYS;
+  // An unusable clock is refused before the lock is looked at.
+  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return real(mutex, clock, deadline);
+  int result = STALLSCOPE_REAL(pthread_mutex_trylock)(mutex);
+  if (__builtin_expect(result != EBUSY, 1)) return result;
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPthreadMutexClocklock, AddressObject(mutex));
+  result = real(mutex, clock, deadline);
+  FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, clock, deadline)});
+  return result;
+}
+
+STALLSCOPE_EXPORT(int, pthread_mutex_unlock, (pthread_mutex_t * mutex)) {
+  WakeFrame wake;
+  StartWake(&wake, AddressObject(mutex));
+  const int result = STALLSCOPE_REAL(pthread_mutex_unlock)(mutex);
+  if (result == 0) FinishWake(wake, wire::OsCall::kPthreadMutexUnlock);
+  return result;
+}
+
+STALLSCOPE_EXPORT(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock)) {
+  const int result = STALLSCOPE_REAL(pthread_rwlock_tryrdlock)(lock);
+  if (__builtin_expect(result != EBUSY, 1)) return result;
+  return LockContended(lock, STALLSCOPE_REAL(pthread_rwlock_rdlock), wire::OsCall::kPthreadRwlockRdlock);
+}
+
+STALLSCOPE_EXPORT(int, pthread_rwlock_wrlock, (pthread_rwlock_t * lock)) {
+  const int result = STALLSCOPE_REAL(pthread_rwlock_trywrlock)(lock);
+  if (__builtin_expect(result != EBUSY, 1)) return result;
+  return LockContended(lock, STALLSCOPE_REAL(pthread_rwlock_wrlock), wire::OsCall::kPthreadRwlockWrlock);
+}
+
+STALLSCOPE_EXPORT(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock)) {
+  WakeFrame wake;
+  StartWake(&wake, AddressObject(lock));
+  const int result = STALLSCOPE_REAL(pthread_rwlock_unlock)(lock);
+  if (result == 0) FinishWake(wake, wire::OsCall::kPthreadRwlockUnlock);
+  return result;
+}
+
+STALLSCOPE_EXPORT(int, pthread_spin_lock, (pthread_spinlock_t * lock)) {
+  int result = STALLSCOPE_REAL(pthread_spin_trylock)(lock);
+  if (__builtin_expect(result != EBUSY, 1)) return result;
+  // No unlock hook: a spin lock's unlock is one store, and its waiter runs anyway.
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPthreadSpinLock, 0);
+  result = STALLSCOPE_REAL(pthread_spin_lock)(lock);
+  FinishWait(&frame, {.result = -result}, AddressObject(lock));
+  return result;
+}
+
+}  // namespace stallscope::agent

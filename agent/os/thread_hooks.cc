@@ -1,0 +1,39 @@
+// Threads: create (passes through, and is the moment at which a process deserves a streaming thread), join, barrier.
+#include <errno.h>
+
+#include "agent/entry/exports.h"
+#include "agent/entry/lifecycle.h"
+#include "agent/entry/real_calls.h"
+#include "agent/os/wait_frame.h"
+
+namespace stallscope::agent {
+
+STALLSCOPE_EXPORT(int, pthread_create,
+                  (pthread_t * thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument)) {
+  const int error = errno;
+  EnsureStreaming();
+  errno = error;
+  return STALLSCOPE_REAL(pthread_create)(thread, attributes, start, argument);
+}
+
+STALLSCOPE_EXPORT(int, pthread_join, (pthread_t thread, void** value)) {
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPthreadJoin, 0);
+  const int result = STALLSCOPE_REAL(pthread_join)(thread, value);
+  FinishWait(&frame, {.result = -result}, static_cast<uint64_t>(thread));
+  return result;
+}
+
+STALLSCOPE_EXPORT(int, pthread_barrier_wait, (pthread_barrier_t * barrier)) {
+  // The last to arrive does not wait: it wakes the others. It is the one that glibc calls the serial thread.
+  WakeFrame wake;
+  StartWake(&wake, AddressObject(barrier));
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPthreadBarrierWait, AddressObject(barrier));
+  const int result = STALLSCOPE_REAL(pthread_barrier_wait)(barrier);
+  FinishWait(&frame, {.result = result == PTHREAD_BARRIER_SERIAL_THREAD ? 0 : -result});
+  if (result == PTHREAD_BARRIER_SERIAL_THREAD) FinishWake(wake, wire::OsCall::kPthreadBarrierWait);
+  return result;
+}
+
+}  // namespace stallscope::agent

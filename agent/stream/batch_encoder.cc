@@ -1,0 +1,287 @@
+#include "agent/stream/batch_encoder.h"
+
+#include <string.h>
+
+#include "agent/hot/clock.h"
+#include "agent/hot/string_table.h"
+#include "agent/stream/arena.h"
+#include "agent/stream/hello.h"
+
+namespace stallscope::agent {
+namespace {
+
+constexpr uint64_t kInternBytes = 1u << 20;
+constexpr uint64_t kLargestIntroduction = 192u << 10;  // two strings of the longest kind, and small things
+constexpr uint64_t kColumnBytes = BatchEncoder::kMaxRecords * 10;
+constexpr uint32_t kIdBits = 1u << 17;  // strings and shapes; the table's capacity is below
+
+// Field numbers of stallscope.v1.Intern.
+enum InternField : uint32_t { kInternStrings = 1, kInternObjects = 2, kInternShapes = 5 };
+
+bool TestAndSet(uint8_t* bits, uint32_t id) noexcept {
+  const auto mask = static_cast<uint8_t>(1u << (id & 7));
+  const bool was_set = (bits[id >> 3] & mask) != 0;
+  bits[id >> 3] |= mask;
+  return was_set;
+}
+
+uint64_t Truncated32(int32_t value) noexcept { return static_cast<uint32_t>(ZigZag(value)); }
+
+bool IsKind(const PlainRecord& record, wire::RecordKind kind) noexcept {
+  return record.kind == static_cast<uint16_t>(kind);
+}
+
+}  // namespace
+
+bool BatchEncoder::Create() noexcept {
+  intern_bytes_ = MapArray<uint8_t>(kInternBytes);
+  column_bytes_ = MapArray<uint8_t>(kColumnBytes);
+  resolved_ = MapArray<Resolved>(kMaxRecords);
+  introduced_strings_ = MapArray<uint8_t>(kIdBits / 8);
+  introduced_shapes_ = MapArray<uint8_t>(kIdBits / 8);
+  return objects_.Create() && intern_bytes_ != nullptr && column_bytes_ != nullptr && resolved_ != nullptr &&
+         introduced_strings_ != nullptr && introduced_shapes_ != nullptr;
+}
+
+void BatchEncoder::Destroy() noexcept {
+  objects_.Destroy();
+  UnmapArray(intern_bytes_, kInternBytes);
+  UnmapArray(column_bytes_, kColumnBytes);
+  UnmapArray(resolved_, kMaxRecords);
+  UnmapArray(introduced_strings_, kIdBits / 8);
+  UnmapArray(introduced_shapes_, kIdBits / 8);
+}
+
+void BatchEncoder::ForgetIntroductions() noexcept {
+  objects_.ForgetIntroductions();
+  memset(introduced_strings_, 0, kIdBits / 8);
+  memset(introduced_shapes_, 0, kIdBits / 8);
+}
+
+uint32_t BatchEncoder::Object(uint64_t value) noexcept {
+  bool is_new = false;
+  const uint32_t id = objects_.IdOf(value, &is_new);
+  if (is_new) {
+    const uint64_t object = intern_.BeginMessage(kInternObjects);
+    intern_.Uint(1, id);
+    intern_.Fixed64(2, value);
+    intern_.EndMessage(object);
+  }
+  return id;
+}
+
+void BatchEncoder::IntroduceString(const wire::Header* header, uint32_t id) noexcept {
+  if (id == 0 || id >= kIdBits || TestAndSet(introduced_strings_, id)) return;
+  uint32_t length = 0;
+  const char* text = StringBytes(header, id, &length);
+  if (text == nullptr) return;
+  const uint64_t string = intern_.BeginMessage(kInternStrings);
+  intern_.Uint(1, id);
+  intern_.Bytes(2, text, length);
+  intern_.EndMessage(string);
+}
+
+void BatchEncoder::IntroduceShape(const wire::Header* header, uint32_t id) noexcept {
+  if (id == 0 || id >= kIdBits || TestAndSet(introduced_shapes_, id)) return;
+  uint32_t length = 0;
+  const char* bytes = StringBytes(header, id, &length);
+  uint32_t grid_block[6];
+  if (bytes == nullptr || length != sizeof(grid_block)) return;
+  memcpy(grid_block, bytes, sizeof(grid_block));
+  const uint64_t shape = intern_.BeginMessage(kInternShapes);
+  intern_.Uint(1, id);
+  uint8_t packed[6 * 5];
+  uint8_t* at = packed;
+  for (uint32_t value : grid_block) at = PutVarint(at, value);
+  intern_.Bytes(2, packed, static_cast<uint64_t>(at - packed));
+  intern_.EndMessage(shape);
+}
+
+void BatchEncoder::Resolve(const wire::Header* header, const PlainRecord& record, Resolved* resolved) noexcept {
+  *resolved = {};
+  resolved->argument = record.argument;
+  const auto kind = static_cast<wire::RecordKind>(record.kind);
+  if (kind == wire::RecordKind::kGpuOp) {
+    resolved->begin_ns = record.begin;
+    resolved->duration_ns = record.duration;
+    IntroduceString(header, static_cast<uint32_t>(record.object));
+    IntroduceShape(header, static_cast<uint32_t>(record.object >> 32));
+    return;
+  }
+  resolved->begin_ns = TicksToNs(header, record.begin);
+  resolved->duration_ns =
+      record.duration == 0 ? 0 : TicksToNs(header, record.begin + record.duration) - resolved->begin_ns;
+  switch (kind) {
+    case wire::RecordKind::kWait:
+      resolved->object = Object(record.object);
+      resolved->argument = record.argument == wire::kNoTimeout ? 0 : record.argument + 1;
+      break;
+    case wire::RecordKind::kWake:
+      resolved->object = Object(record.object);
+      break;
+    case wire::RecordKind::kCudaCall:
+      resolved->object = Object(record.object);
+      if (wire::ArgumentIsObject(static_cast<wire::CudaCallClass>(record.detail & 0xff))) {
+        resolved->argument = Object(record.argument);
+      }
+      break;
+    case wire::RecordKind::kRange:
+      IntroduceString(header, static_cast<uint32_t>(record.object));
+      IntroduceString(header, static_cast<uint32_t>(record.detail));
+      break;
+    default:
+      break;
+  }
+}
+
+// One packed column over the records of a kind; left out when all values are zero.
+template <typename Value>
+void BatchEncoder::Column(uint32_t field, wire::RecordKind kind, Value value) noexcept {
+  uint8_t* at = column_bytes_;
+  uint64_t any = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (!IsKind(records_[i], kind)) continue;
+    const uint64_t number = value(records_[i], resolved_[i]);
+    any |= number;
+    at = PutVarint(at, number);
+  }
+  // The begins stay even when they are zero: a group must have a length.
+  if (any != 0 || field == 1) out_->Bytes(field, column_bytes_, static_cast<uint64_t>(at - column_bytes_));
+}
+
+// A column of differences from the event before.
+template <typename Value>
+void BatchEncoder::DeltaColumn(uint32_t field, wire::RecordKind kind, int64_t base, Value value) noexcept {
+  int64_t before = base;
+  Column(field, kind, [&before, &value](const PlainRecord& record, const Resolved& resolved) {
+    const auto now = static_cast<int64_t>(value(record, resolved));
+    const int64_t delta = now - before;
+    before = now;
+    return ZigZag(delta);
+  });
+}
+
+#define STALLSCOPE_VALUE(expression)                                             \
+  [](const PlainRecord& record, const Resolved& resolved) noexcept -> uint64_t { \
+    (void)record, (void)resolved;                                                \
+    return expression;                                                           \
+  }
+
+void BatchEncoder::WriteWaits() noexcept {
+  constexpr auto kKind = wire::RecordKind::kWait;
+  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kKind, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kKind, STALLSCOPE_VALUE(record.call));
+  Column(4, kKind, STALLSCOPE_VALUE(resolved.object));
+  Column(5, kKind, STALLSCOPE_VALUE(Truncated32(record.result)));
+  Column(6, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
+  Column(7, kKind, STALLSCOPE_VALUE(resolved.argument));
+  Column(8, kKind, STALLSCOPE_VALUE(record.stack));
+}
+
+void BatchEncoder::WriteWakes() noexcept {
+  constexpr auto kKind = wire::RecordKind::kWake;
+  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kKind, STALLSCOPE_VALUE(record.call));
+  Column(3, kKind, STALLSCOPE_VALUE(resolved.object));
+  Column(4, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.argument)));
+  Column(5, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
+  Column(6, kKind, STALLSCOPE_VALUE(record.stack));
+}
+
+void BatchEncoder::WriteCudaCalls() noexcept {
+  constexpr auto kKind = wire::RecordKind::kCudaCall;
+  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kKind, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kKind, STALLSCOPE_VALUE(record.call));
+  Column(4, kKind, STALLSCOPE_VALUE(record.detail & 0xff));
+  Column(5, kKind, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
+  int32_t before = 0;
+  Column(6, kKind, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
+    // Modulo 2^32, as the reader adds them up.
+    const auto delta = static_cast<int32_t>(record.id - static_cast<uint32_t>(before));
+    before = static_cast<int32_t>(record.id);
+    return Truncated32(delta);
+  });
+  Column(7, kKind, STALLSCOPE_VALUE(resolved.object));
+  Column(8, kKind, STALLSCOPE_VALUE(resolved.argument));
+  Column(9, kKind, STALLSCOPE_VALUE(record.detail >> 16 & 0xff));
+  Column(10, kKind, STALLSCOPE_VALUE(record.detail >> 24 & 0xff));
+  Column(11, kKind, STALLSCOPE_VALUE(Truncated32(record.result)));
+  Column(12, kKind, STALLSCOPE_VALUE(record.stack));
+}
+
+void BatchEncoder::WriteGpuOps() noexcept {
+  constexpr auto kKind = wire::RecordKind::kGpuOp;
+  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kKind, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kKind, STALLSCOPE_VALUE(record.call));
+  int32_t before = 0;
+  Column(4, kKind, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
+    const auto delta = static_cast<int32_t>(record.id - static_cast<uint32_t>(before));
+    before = static_cast<int32_t>(record.id);
+    return Truncated32(delta);
+  });
+  Column(5, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
+  Column(6, kKind, STALLSCOPE_VALUE(record.stack));
+  Column(7, kKind, STALLSCOPE_VALUE(record.detail & 0xff));
+  Column(8, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.result)));
+  Column(9, kKind, STALLSCOPE_VALUE(record.argument));
+  Column(10, kKind, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
+  Column(11, kKind, STALLSCOPE_VALUE((record.detail >> 16 & 0xff) << 8 | (record.detail >> 24 & 0xff)));
+  Column(12, kKind, STALLSCOPE_VALUE(record.detail >> 32));
+  Column(13, kKind, STALLSCOPE_VALUE(record.object >> 32));
+}
+
+void BatchEncoder::WriteRanges() noexcept {
+  constexpr auto kKind = wire::RecordKind::kRange;
+  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kKind, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kKind, STALLSCOPE_VALUE(record.call));
+  Column(4, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
+  Column(5, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
+  Column(6, kKind, STALLSCOPE_VALUE(record.argument));
+  Column(7, kKind, STALLSCOPE_VALUE(record.id));
+}
+
+uint32_t BatchEncoder::Encode(const wire::Header* header, uint32_t thread_id, uint64_t first_index,
+                              const PlainRecord* records, uint32_t count, ProtoWriter* out) noexcept {
+  records_ = records;
+  out_ = out;
+  intern_ = ProtoWriter(intern_bytes_, kInternBytes);
+  bool present[8] = {};
+  count_ = 0;
+  while (count_ < count && count_ < kMaxRecords && intern_.room() >= kLargestIntroduction) {
+    Resolve(header, records[count_], &resolved_[count_]);
+    if (records[count_].kind < 8) present[records[count_].kind] = true;
+    ++count_;
+  }
+  base_ns_ = count_ != 0 ? resolved_[0].begin_ns : 0;
+
+  if (intern_.bytes() != 0) {
+    const uint64_t frame = out->BeginFrame();
+    out->Bytes(kFrameIntern, intern_.data(), intern_.bytes());
+    out->EndFrame(frame);
+  }
+  const uint64_t frame = out->BeginFrame();
+  const uint64_t batch = out->BeginMessage(kFrameBatch);
+  out->Uint(1, thread_id);
+  out->Uint(2, first_index);
+  out->Uint(3, count_);
+  out->Uint(4, base_ns_);
+  // Batch's group fields in the order of wire::RecordKind: 5 waits, 6 wakes, 7 CUDA calls, 8 GPU operations, 9 ranges.
+  using Group = void (BatchEncoder::*)();
+  constexpr Group kGroups[] = {&BatchEncoder::WriteWaits, &BatchEncoder::WriteWakes, &BatchEncoder::WriteCudaCalls,
+                               &BatchEncoder::WriteGpuOps, &BatchEncoder::WriteRanges};
+  for (uint32_t i = 0; i < 5; ++i) {
+    if (!present[i + 1]) continue;
+    const uint64_t group = out->BeginMessage(5 + i);
+    (this->*kGroups[i])();
+    out->EndMessage(group);
+  }
+  out->EndMessage(batch);
+  out->EndFrame(frame);
+  return count_;
+}
+
+}  // namespace stallscope::agent

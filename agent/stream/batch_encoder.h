@@ -1,0 +1,66 @@
+// Ring records of one thread to an Intern frame (what is new) and a Batch frame (packed columns), written by hand.
+//
+// Streaming thread only. Frames are complete or absent. docs/wire.md and batch.proto say what the columns mean.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/stream/object_ids.h"
+#include "agent/stream/proto_writer.h"
+#include "agent/stream/ring_reader.h"
+
+namespace stallscope::agent {
+
+class BatchEncoder {
+ public:
+  static constexpr uint32_t kMaxRecords = 1024;
+  // A frame pair needs at most this much room in the output.
+  static constexpr uint64_t kMaxOutputBytes = 1536u << 10;
+
+  bool Create() noexcept;
+  void Destroy() noexcept;
+
+  // A new connection: introduce everything again.
+  void ForgetIntroductions() noexcept;
+
+  // Encodes up to `count` records and says how many were taken (fewer when many new names fill the Intern frame).
+  uint32_t Encode(const wire::Header* header, uint32_t thread_id, uint64_t first_index, const PlainRecord* records,
+                  uint32_t count, ProtoWriter* out) noexcept;
+
+ private:
+  // What a record's references became.
+  struct Resolved {
+    uint64_t begin_ns, duration_ns, argument;
+    uint32_t object;
+  };
+
+  void Resolve(const wire::Header* header, const PlainRecord& record, Resolved* resolved) noexcept;
+  uint32_t Object(uint64_t value) noexcept;
+  void IntroduceString(const wire::Header* header, uint32_t id) noexcept;
+  void IntroduceShape(const wire::Header* header, uint32_t id) noexcept;
+
+  template <typename Value>
+  void Column(uint32_t field, wire::RecordKind kind, Value value) noexcept;
+  template <typename Value>
+  void DeltaColumn(uint32_t field, wire::RecordKind kind, int64_t base, Value value) noexcept;
+  void WriteWaits() noexcept;
+  void WriteWakes() noexcept;
+  void WriteCudaCalls() noexcept;
+  void WriteGpuOps() noexcept;
+  void WriteRanges() noexcept;
+
+  ObjectIds objects_;
+  uint8_t* intern_bytes_ = nullptr;
+  uint8_t* column_bytes_ = nullptr;
+  Resolved* resolved_ = nullptr;
+  uint8_t* introduced_strings_ = nullptr;  // one bit an id
+  uint8_t* introduced_shapes_ = nullptr;
+  ProtoWriter intern_{nullptr, 0};
+  ProtoWriter* out_ = nullptr;
+
+  const PlainRecord* records_ = nullptr;
+  uint32_t count_ = 0;
+  uint64_t base_ns_ = 0;
+};
+
+}  // namespace stallscope::agent

@@ -1,0 +1,44 @@
+#include "agent/stream/level.h"
+
+#include <atomic>
+
+#include "agent/entry/lifecycle.h"
+#include "agent/hot/process_state.h"
+
+namespace stallscope::agent {
+namespace {
+
+constexpr uint32_t kMostListeners = 8;
+constinit std::atomic<StreamingRound> g_rounds[kMostListeners] = {};
+constinit std::atomic<LevelChanged> g_listeners[kMostListeners] = {};
+
+template <typename Function>
+void Register(std::atomic<Function>* table, Function function) noexcept {
+  for (uint32_t i = 0; i < kMostListeners; ++i) {
+    Function empty = nullptr;
+    if (table[i].compare_exchange_strong(empty, function) || empty == function) return;
+  }
+}
+
+}  // namespace
+
+void AddStreamingRound(StreamingRound round) noexcept { Register(g_rounds, round); }
+
+void AddLevelChanged(LevelChanged changed) noexcept { Register(g_listeners, changed); }
+
+void SetLevel(uint8_t level) noexcept {
+  wire::Header* header = g_header;
+  const uint32_t stacks = header->control.load(std::memory_order_relaxed) & wire::kControlStacks;
+  header->control.store(level | stacks | (level != 0 ? wire::kControlRecording : 0), std::memory_order_relaxed);
+  for (auto& listener : g_listeners) {
+    if (LevelChanged changed = listener.load(std::memory_order_acquire)) changed(level);
+  }
+}
+
+void RunStreamingRounds(uint64_t now_ns) noexcept {
+  for (auto& entry : g_rounds) {
+    if (StreamingRound round = entry.load(std::memory_order_acquire)) round(now_ns);
+  }
+}
+
+}  // namespace stallscope::agent

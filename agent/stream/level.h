@@ -1,0 +1,19 @@
+// The level of detail: what the collector asked for, and who in the agent wants to know.
+#pragma once
+
+#include <cstdint>
+
+namespace stallscope::agent {
+
+// stallscope.v1.State.What
+inline constexpr uint32_t kStateLevel = 1;
+inline constexpr uint32_t kStateDetached = 8;
+inline constexpr uint32_t kStateStreaming = 10;
+
+// Writes the control word and tells the listeners (AddLevelChanged). Streaming thread.
+void SetLevel(uint8_t level) noexcept;
+
+// Runs what AddStreamingRound registered. Streaming thread.
+void RunStreamingRounds(uint64_t now_ns) noexcept;
+
+}  // namespace stallscope::agent

@@ -1,0 +1,312 @@
+// The streaming thread's life: started, told to stop or to say goodbye, gone in a forked child.
+//
+// The thread takes a descriptor table of its own where the kernel can (Linux 5.9): its socket and its memfd are then
+// out of reach of the program's closefrom, take no number the program could see, and are not inherited by the program's
+// children.
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <atomic>
+
+#include "agent/entry/lifecycle.h"
+#include "agent/entry/log.h"
+#include "agent/entry/proc_files.h"
+#include "agent/entry/process_memory.h"
+#include "agent/entry/real_calls.h"
+#include "agent/hot/clock.h"
+#include "agent/hot/process_state.h"
+#include "agent/hot/raw_syscall.h"
+#include "agent/hot/recorder.h"
+#include "agent/stream/hello.h"
+#include "agent/stream/level.h"
+#include "agent/stream/notices.h"
+#include "agent/stream/streamer.h"
+#include "agent/stream/streaming.h"
+
+namespace stallscope::agent {
+namespace {
+
+enum ThreadState32 : uint32_t { kNone, kStarting, kRunning, kEnded };
+enum Request : uint32_t { kNothing, kStop, kGoodbyeExit, kGoodbyeExec, kResume };
+
+constinit std::atomic<uint32_t> g_thread_state{kNone};
+constinit std::atomic<uint32_t> g_request{kNothing};  // futex: the thread sleeps on it
+constinit std::atomic<uint32_t> g_done{0};            // futex: counts requests carried out
+constinit pthread_t g_thread = {};
+constinit Streamer g_streamer = {};
+constinit Connection g_quiet_connection = {};  // in the program's descriptor table, while there is no thread
+constinit uint64_t g_hellos = 0;
+constinit std::atomic<bool> g_said_goodbye{false};
+constinit std::atomic<bool> g_detached{false};
+constinit bool g_own_table = false;  // the thread's descriptors are not the program's
+
+constexpr uint64_t kBusyNs = 5'000'000, kIdleNs = 50'000'000;
+constexpr uint64_t kGoodbyeNs = 200'000'000;
+constexpr uint64_t kHandOverNs = 60'000'000;
+constexpr uint64_t kAloneCheckNs = 100'000'000;
+
+void FutexWait(std::atomic<uint32_t>* word, uint32_t value, uint64_t timeout_ns) noexcept {
+  const timespec timeout = {static_cast<time_t>(timeout_ns / 1'000'000'000u),
+                            static_cast<long>(timeout_ns % 1'000'000'000u)};
+  RawSyscall(SYS_futex, AsArgument(word), FUTEX_WAIT_PRIVATE, value, AsArgument(&timeout));
+}
+
+void FutexWake(std::atomic<uint32_t>* word) noexcept {
+  RawSyscall(SYS_futex, AsArgument(word), FUTEX_WAKE_PRIVATE, INT32_MAX);
+}
+
+// A descriptor table without anything of the program's, and the two descriptors the thread needs in it.
+void TakeOwnDescriptorTable(OwnFd* memory_fd, Connection* connection) noexcept {
+  *memory_fd = SharedMemoryFd();
+  *connection = g_quiet_connection;
+  const int socket = g_quiet_connection.fd();
+  const long pid = RawSyscall(SYS_getpid);
+#if defined(SYS_pidfd_open) && defined(SYS_pidfd_getfd) && defined(SYS_close_range)
+  // Trying first that the way back works: an empty table without a memfd would be the end.
+  const long probe = RawSyscall(SYS_pidfd_open, pid, 0);
+  if (probe < 0) return;
+  const long copy = RawSyscall(SYS_pidfd_getfd, probe, memory_fd->fd, 0);
+  RawSyscall(SYS_close, probe);
+  if (copy < 0) return;
+  RawSyscall(SYS_close, copy);
+  if (RawSyscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) != 0) return;
+  const long self = RawSyscall(SYS_pidfd_open, pid, 0);
+  g_own_table = true;
+  // High numbers here too: 0 to 2 must not become anything that somebody writes a message to.
+  *memory_fd = OwnFdOf(MoveFdHigh(static_cast<int>(RawSyscall(SYS_pidfd_getfd, self, memory_fd->fd, 0))));
+  if (socket >= 0) connection->Use(MoveFdHigh(static_cast<int>(RawSyscall(SYS_pidfd_getfd, self, socket, 0))));
+  RawSyscall(SYS_close, self);
+#endif
+}
+
+// The leader ended by pthread_exit and nobody else is left: the process ends when this thread does.
+bool ProcessIsOver() noexcept { return ThreadCount() == 2 && LeaderIsZombie(); }
+
+void Sleep(uint64_t interval_ns) noexcept {
+  if (g_request.load(std::memory_order_acquire) == kNothing) FutexWait(&g_request, kNothing, interval_ns);
+}
+
+void Done() noexcept {
+  g_request.store(kNothing, std::memory_order_relaxed);
+  g_done.fetch_add(1, std::memory_order_release);
+  FutexWake(&g_done);
+}
+
+// True: the thread must end.
+bool Serve(uint32_t request, uint64_t now_ns) noexcept {
+  switch (request) {
+    case kStop:
+      g_streamer.Finish(now_ns + kGoodbyeNs, /*goodbye=*/false, false);
+      return true;
+    case kGoodbyeExit:
+    case kGoodbyeExec:
+      g_streamer.Finish(now_ns + kGoodbyeNs, /*goodbye=*/true, request == kGoodbyeExec);
+      break;
+    case kResume:
+      g_streamer.Disconnect(now_ns);
+      break;
+    default:
+      break;
+  }
+  Done();
+  return false;
+}
+
+void Loop() noexcept {
+  uint64_t interval_ns = kBusyNs;
+  uint64_t next_alone_check_ns = MonotonicNs() + kAloneCheckNs;
+  uint32_t idle_rounds = 0;
+  for (;;) {
+    Sleep(interval_ns);
+    const uint64_t now_ns = MonotonicNs();
+    const uint32_t request = g_request.load(std::memory_order_acquire);
+    if (request != kNothing && Serve(request, now_ns)) return;
+    if (g_said_goodbye) {
+      interval_ns = kIdleNs;
+      continue;
+    }
+    const uint32_t taken = g_streamer.Round(now_ns);
+    RunStreamingRounds(now_ns);
+    if (g_streamer.detached()) {
+      g_streamer.Finish(now_ns + kGoodbyeNs, /*goodbye=*/true, false);
+      g_detached = true;
+      return;
+    }
+    // 5 ms while there is something to do, a little longer each idle round up to 50 ms.
+    idle_rounds = taken != 0 ? 0 : idle_rounds + 1;
+    if (idle_rounds == 0) {
+      interval_ns = kBusyNs;
+    } else if (idle_rounds > 4 && interval_ns < kIdleNs) {
+      interval_ns += kBusyNs;
+    }
+    if (now_ns >= next_alone_check_ns) {
+      if (ProcessIsOver()) {
+        g_streamer.Finish(now_ns + kGoodbyeNs, /*goodbye=*/true, false);
+        return;
+      }
+      next_alone_check_ns = now_ns + kAloneCheckNs;
+    }
+  }
+}
+
+void* StreamingThread(void*) noexcept {
+  ++t_local.inside;  // for good
+  RawSyscall(SYS_prctl, PR_SET_NAME, AsArgument("stallscope"));
+  OwnFd memory_fd;
+  Connection connection;
+  TakeOwnDescriptorTable(&memory_fd, &connection);
+  g_streamer.UseMemoryFd(memory_fd);
+  g_header->heartbeat_ns.store(MonotonicNs(), std::memory_order_release);
+  if (connection.open()) {
+    g_streamer.Adopt(connection, g_hellos);
+    g_streamer.Announce(/*streaming=*/true);
+    // The collector drained the memory until now. It stops at this hello; a round of its that is under way ends
+    // meanwhile.
+    g_streamer.SendNow();
+  }
+  const bool took_over = connection.open();
+  g_thread_state.store(kRunning, std::memory_order_release);
+  FutexWake(&g_thread_state);
+  ReportState(kStateStreaming, 0, nullptr);
+  if (took_over) Sleep(kHandOverNs);
+  Loop();
+  g_hellos = g_streamer.hellos();
+  g_header->heartbeat_ns.store(0, std::memory_order_release);
+  g_streamer.Close();
+  g_streamer.Destroy();
+  g_thread_state.store(kEnded, std::memory_order_release);
+  Done();
+  return nullptr;
+}
+
+// Asks the thread and waits for its answer, not for ever: it may be stopped by a debugger.
+void Ask(Request request) noexcept {
+  const uint32_t before = g_done.load(std::memory_order_acquire);
+  g_request.store(request, std::memory_order_release);
+  FutexWake(&g_request);
+  const uint64_t deadline_ns = MonotonicNs() + kGoodbyeNs;
+  while (g_done.load(std::memory_order_acquire) == before) {
+    const uint64_t now_ns = MonotonicNs();
+    if (now_ns >= deadline_ns) return;
+    FutexWait(&g_done, before, deadline_ns - now_ns);
+  }
+}
+
+int CreateThread() noexcept {
+  // All signals but the two that glibc needs in every thread (32: cancellation, 33: setuid in all threads).
+  uint64_t blocked = ~((uint64_t{1} << 31) | (uint64_t{1} << 32)), before = 0;
+  RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, AsArgument(&blocked), AsArgument(&before), 8);
+  pthread_attr_t attributes;
+  bool attributed = g_real.pthread_attr_init != nullptr && g_real.pthread_attr_init(&attributes) == 0;
+  int result = -1;
+  if (attributed) {
+    g_real.pthread_attr_setstacksize(&attributes, 256u << 10);
+    result = g_real.pthread_create(&g_thread, &attributes, StreamingThread, nullptr);
+    g_real.pthread_attr_destroy(&attributes);
+  }
+  // The static TLS of a big program may not fit into a small stack.
+  if (result != 0) result = g_real.pthread_create(&g_thread, nullptr, StreamingThread, nullptr);
+  RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, AsArgument(&before), 0, 8);
+  return result;
+}
+
+void JoinThread() noexcept {
+  if (g_real.pthread_join != nullptr) g_real.pthread_join(g_thread, nullptr);
+}
+
+}  // namespace
+
+void SayHelloWithoutThread() noexcept {
+  if (!g_quiet_connection.Connect(/*high=*/true)) return;
+  uint8_t bytes[2048];
+  ProtoWriter hello(bytes, sizeof(bytes));
+  uint64_t sent = 0;
+  if (!StillOurs(SharedMemoryFd()) || !WriteHello(&hello, g_hellos, /*streaming=*/false) ||
+      g_quiet_connection.Send(hello.data(), hello.bytes(), &sent, SharedMemoryFd().fd) != SendResult::kDone) {
+    g_quiet_connection.Close();
+    return;
+  }
+  ++g_hellos;
+}
+
+bool StreamingStarted() noexcept {
+  const uint32_t state = g_thread_state.load(std::memory_order_acquire);
+  return state == kStarting || state == kRunning;
+}
+
+void StartStreamingThread() noexcept {
+  if (g_detached || g_said_goodbye) return;
+  uint32_t state = g_thread_state.load(std::memory_order_acquire);
+  if (state == kEnded) {
+    JoinThread();
+    state = kNone;
+    g_thread_state.store(kNone, std::memory_order_relaxed);
+  }
+  if (state != kNone || !g_thread_state.compare_exchange_strong(state, kStarting)) return;
+  g_request.store(kNothing, std::memory_order_relaxed);
+  if (g_real.pthread_create == nullptr || !g_streamer.Create() || CreateThread() != 0) {
+    Log("the streaming thread could not be started");
+    g_thread_state.store(kNone, std::memory_order_relaxed);
+    return;
+  }
+  // Until it has taken over the connection, which then is closed on this side (a child would keep it open).
+  const uint64_t deadline_ns = MonotonicNs() + kGoodbyeNs / 4;
+  while (g_thread_state.load(std::memory_order_acquire) == kStarting && MonotonicNs() < deadline_ns) {
+    FutexWait(&g_thread_state, kStarting, kBusyNs);
+  }
+  if (g_thread_state.load(std::memory_order_acquire) != kStarting) {
+    if (g_own_table) {
+      g_quiet_connection.Close();
+    } else {
+      g_quiet_connection.Forget();
+    }
+  }
+}
+
+void StopStreamingThread() noexcept {
+  if (g_thread_state.load(std::memory_order_acquire) != kRunning) return;
+  Ask(kStop);
+  if (g_thread_state.load(std::memory_order_acquire) != kEnded) return;
+  JoinThread();
+  g_thread_state.store(kNone, std::memory_order_relaxed);
+  SayHelloWithoutThread();
+}
+
+void SayGoodbye(bool exec) noexcept {
+  if (g_said_goodbye || !IsThisProcess()) return;
+  g_said_goodbye = true;
+  if (g_thread_state.load(std::memory_order_acquire) == kRunning) return Ask(exec ? kGoodbyeExec : kGoodbyeExit);
+  if (!g_quiet_connection.open()) return;
+  uint8_t bytes[64];
+  ProtoWriter writer(bytes, sizeof(bytes));
+  uint64_t sent = 0;
+  if (WriteGoodbye(&writer, MonotonicNs(), exec)) g_quiet_connection.Send(writer.data(), writer.bytes(), &sent);
+}
+
+void ResumeAfterFailedExec() noexcept {
+  if (!g_said_goodbye) return;
+  g_said_goodbye = false;
+  if (g_thread_state.load(std::memory_order_acquire) == kRunning) return Ask(kResume);
+  g_quiet_connection.Close();
+  SayHelloWithoutThread();
+}
+
+void ForgetParentStream() noexcept {
+  CloseParentsConnection();
+  // The parent's thread is not here; its memory is, and serves the child's own.
+  if (g_thread_state.load(std::memory_order_relaxed) != kNone) g_streamer.Destroy();
+  g_streamer = Streamer();
+  g_thread_state.store(kNone, std::memory_order_relaxed);
+  g_request.store(kNothing, std::memory_order_relaxed);
+  g_hellos = 0;
+  g_said_goodbye = false;
+  g_detached = false;
+  g_own_table = false;
+  ForgetNotices();
+}
+
+void CloseParentsConnection() noexcept { g_quiet_connection.Close(); }
+
+}  // namespace stallscope::agent
