@@ -222,7 +222,13 @@ void Analysis::FindSteps(HostNs until) {
     if (item.range != nullptr) {
       finder_.OnRange(*item.range);
     } else {
-      finder_.OnCall(item.thread, item.number, &timeline_.MutableThread(item.thread).calls()[item.number]);
+      Call* call = &timeline_.MutableThread(item.thread).calls()[item.number];
+      if (call->copy_kind == wire::CopyKind::kDefault) {
+        // cudaMemcpyDefault: the direction stands in the record only.
+        const Launch* launch = timeline_.launches().Find(call->correlation);
+        if (launch != nullptr && launch->records > 0) call->copy_kind = launch->copy_kind;
+      }
+      finder_.OnCall(item.thread, item.number, call);
     }
   }
   ranges_.erase(ranges_.begin(), ranges_end);

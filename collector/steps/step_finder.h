@@ -2,14 +2,22 @@
 //
 // Fed by ProcessAnalysis with CUDA calls and marks of all threads in the order in which they ended. Everything it
 // decides depends on that order alone, never on when it was asked, so live and offline agree. Single thread.
+//
+// Which segmentation is used: our marker, if the program calls it; else the delivery of tokens (A); else the calls of a
+// known engine; else the cadence of graphs (B). Where kernels run, the engine's calls only count and calibrate A,
+// unless A finds nothing.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "collector/base/event.h"
+#include "collector/steps/delivery_finder.h"
+#include "collector/steps/graph_cadence.h"
 #include "collector/steps/step_interval.h"
+#include "collector/steps/stream_tracker.h"
 #include "collector/steps/sync_context.h"
 #include "collector/steps/told_steps.h"
 #include "collector/timeline/call.h"
@@ -30,38 +38,58 @@ class StepFinder {
     std::string tokens_source;
   };
 
-  explicit StepFinder(const Options& options) : options_(options) {}
+  explicit StepFinder(const Options& options) : deliveries_(options.vocabulary, options.forward_kernel_threshold) {}
 
   // `call` may be changed: blocking calls get the number of their SyncContext.
   void OnCall(ThreadIndex thread, uint64_t number, Call* call);
   void OnRange(const RangeEvent& range);
   // No more will come: what is still undecided is decided now.
-  void Finish() {}
+  void Finish();
 
   // Steps found since the last call, in order.
   std::vector<StepInterval> TakeSteps();
   // Where the step that is being made began; INT64_MIN before the first delivery.
-  HostNs open_since() const { return last_boundary_; }
+  HostNs open_since() const { return held_.at != INT64_MIN ? step_begin_of_held_ : last_boundary_; }
   // Forgets that a step began before `at`: it is too long ago to be attributed.
-  void ForgetBefore(HostNs at) {
-    if (last_boundary_ != INT64_MIN && last_boundary_ < at) last_boundary_ = at;
-  }
+  void ForgetBefore(HostNs at);
 
   Verdict Describe() const;
+  uint64_t mid_step_syncs() const { return deliveries_.mid_step_syncs(); }
   const SequenceDeque<SyncContext>& contexts() const { return contexts_; }
   SequenceDeque<SyncContext>& contexts() { return contexts_; }
 
  private:
-  enum class Method { kNone, kEngine, kMarker };
-  void Deliver(Method method, const Boundary& boundary);
+  // In the order of rising trust.
+  enum class Method { kNone, kGraphCadence, kEngine, kDelivery, kMarker };
+  void TakeDeliveries();
+  void Deliver(Method method, Boundary boundary);
+  void EmitHeld(uint64_t engine_tokens);
+  // What the engine read between the delivery at `at` and its next decode call; 0 when that call was not seen (yet).
+  uint64_t EngineTokensAfter(HostNs at);
+  double ConfidenceOfDelivery(std::string* why) const;
 
-  Options options_;
-  Method method_ = Method::kNone;
-  HostNs last_boundary_ = INT64_MIN;
-  std::vector<StepInterval> found_;
+  StreamTracker streams_;
+  DeliveryFinder deliveries_;
+  GraphCadence graphs_;
   MarkerSteps marker_;
   EngineSteps engine_;
   SequenceDeque<SyncContext> contexts_;
+  Delivery delivery_;  // scratch
+
+  Method method_ = Method::kNone;
+  HostNs last_boundary_ = INT64_MIN;
+  std::vector<StepInterval> found_;
+  // With an engine whose reads are seen, a delivered step waits for the engine's next decode call, which tells its
+  // tokens.
+  Boundary held_{INT64_MIN, 0, 0, 0};
+  HostNs step_begin_of_held_ = INT64_MIN;
+  bool engine_counts_tokens_ = false;
+  std::deque<Boundary> engine_log_;  // the last engine steps, for deliveries that are judged late
+
+  uint64_t kernels_ = 0, engine_steps_ = 0, marker_steps_ = 0;
+  // Steps by each source since the first of the told ones, to calibrate A.
+  uint64_t delivery_steps_at_first_told_ = 0;
+  bool told_seen_ = false;
 };
 
 }  // namespace stallscope

@@ -44,6 +44,8 @@ class EngineSteps {
     tokens_read_ = 0;
     return true;
   }
+  // Since the last step.
+  uint64_t tokens_read() const { return tokens_read_; }
 
  private:
   uint64_t tokens_read_ = 0;

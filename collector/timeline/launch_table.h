@@ -17,6 +17,7 @@ struct Launch {
   uint32_t records = 0;    // ... that came
   uint32_t device = 0;     // of the first record
   uint32_t stream = 0;     // CUPTI's number, of the first record
+  wire::CopyKind copy_kind = wire::CopyKind::kUnknown;  // of the first record
   uint64_t call_number = 0;
   uint64_t stream_handle = 0;
   uint64_t graph_exec = 0;    // graph launches: the executable graph's handle

@@ -170,6 +170,7 @@ void Timeline::AddGpuOp(const GpuOpEvent& event) {
     if (launch.records == 0) {
       launch.device = event.device;
       launch.stream = event.stream;
+      launch.copy_kind = event.copy_kind;
     }
     ++launch.records;
     if (event.kind == wire::GpuOpKind::kGraph) launch.expected = launch.records;  // one record for the whole graph
