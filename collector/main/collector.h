@@ -1,4 +1,5 @@
-// The collector as an object: the same for stallscoped, `stallscope collect` and the one that `stallscope run` starts itself.
+// The collector as an object: the same for stallscoped, `stallscope collect` and the one that `stallscope run` starts
+// itself.
 //
 // Threads: Start spawns one I/O and analysis thread (Boost.Asio); every public function may be called from any thread.
 #pragma once
@@ -16,9 +17,9 @@
 namespace stallscope {
 
 struct CollectorOptions {
-  std::string socket_path;          // unix socket the agents connect to; its directory is made with mode 0700
-  std::string http_address;         // "127.0.0.1:9417", port 0: any free one; empty: no HTTP
-  std::string capture_path;         // empty: none
+  std::string socket_path;   // unix socket the agents connect to; its directory is made with mode 0700
+  std::string http_address;  // "127.0.0.1:9417", port 0: any free one; empty: no HTTP
+  std::string capture_path;  // empty: none
   AnalysisOptions analysis;
   bool quiet = false;
 };
@@ -48,10 +49,12 @@ class Collector {
 };
 
 // Where agents and tools find the collector of this user when nothing is said: $STALLSCOPE_SOCKET, else
-// $XDG_RUNTIME_DIR/stallscope/collector.sock, else /run/stallscope/collector.sock for root, else /tmp/stallscope-<uid>/collector.sock.
+// $XDG_RUNTIME_DIR/stallscope/collector.sock, else /run/stallscope/collector.sock for root, else
+// /tmp/stallscope-<uid>/collector.sock.
 std::string DefaultSocketPath();
 
-// Beside the socket lies <socket>.json: {"pid","socket","http","started_ns"}; `stallscope top` finds the HTTP address there.
+// Beside the socket lies <socket>.json: {"pid","socket","http","started_ns"}; `stallscope top` finds the HTTP address
+// there.
 struct CollectorAddress {
   uint32_t pid = 0;
   std::string socket, http;
