@@ -12,11 +12,12 @@
 namespace stallscope {
 
 struct Launch {
-  ThreadIndex thread = 0;  // 0: the call is not known (yet)
-  uint32_t expected = 1;   // records that its work will make
-  uint32_t records = 0;    // ... that came
-  uint32_t device = 0;     // of the first record
-  uint32_t stream = 0;     // CUPTI's number, of the first record
+  ThreadIndex thread = 0;                               // 0: the call is not known (yet)
+  uint32_t expected = 1;                                // records that its work will make
+  bool whole_graph = false;                             // a graph traced as one: one record is all
+  uint32_t records = 0;                                 // ... that came
+  uint32_t device = 0;                                  // of the first record
+  uint32_t stream = 0;                                  // CUPTI's number, of the first record
   wire::CopyKind copy_kind = wire::CopyKind::kUnknown;  // of the first record
   uint64_t call_number = 0;
   uint64_t stream_handle = 0;

@@ -99,10 +99,6 @@ uint64_t Timeline::AddCudaCall(const CudaCallEvent& cuda) {
   launch.end = call.end;
   if (cuda.call_class == wire::CudaCallClass::kGraphLaunch) {
     launch.graph_exec = cuda.argument;
-    const auto known = records_of_graph_.find(cuda.argument);
-    if (known != records_of_graph_.end() && known->second.complete_count > 0) {
-      launch.expected = known->second.complete_count;
-    }
   }
   if (launch.records > 0) Match(cuda.correlation, launch, launch.device);
   return number;
@@ -121,6 +117,7 @@ void Timeline::Match(uint32_t correlation, Launch& launch, uint32_t device) {
       if (const Launch* before = launches_.Find(graph.last_correlation)) graph.complete_count = before->records;
       graph.last_correlation = correlation;
     }
+    if (!launch.whole_graph) launch.expected = std::max<uint32_t>(1, graph.complete_count);
   }
   if (launch.records < launch.expected || !timeline.calls().Contains(launch.call_number)) return;
   Call& call = timeline.calls()[launch.call_number];
@@ -173,7 +170,10 @@ void Timeline::AddGpuOp(const GpuOpEvent& event) {
       launch.copy_kind = event.copy_kind;
     }
     ++launch.records;
-    if (event.kind == wire::GpuOpKind::kGraph) launch.expected = launch.records;  // one record for the whole graph
+    if (event.kind == wire::GpuOpKind::kGraph) {
+      launch.whole_graph = true;
+      launch.expected = launch.records;
+    }
     launch.first_op_begin = std::min(launch.first_op_begin, op.begin);
     launch.last_op_end = std::max(launch.last_op_end, op.end);
     if (launch.thread != 0) {
