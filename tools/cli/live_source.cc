@@ -41,6 +41,10 @@ absl::StatusOr<std::string> FetchBudgetDocument(const std::string& http_address,
   return HttpGet(http_address, absl::StrCat("/api/v1/budget?window=", window), kTimeoutMs);
 }
 
+absl::StatusOr<std::string> FetchProcessesDocument(const std::string& http_address) {
+  return HttpGet(http_address, "/api/v1/processes", kTimeoutMs);
+}
+
 absl::StatusOr<BudgetReport> FetchBudget(const std::string& http_address, int64_t window_ns) {
   absl::StatusOr<std::string> document = FetchBudgetDocument(http_address, window_ns);
   if (!document.ok()) return document.status();

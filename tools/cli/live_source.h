@@ -18,4 +18,7 @@ absl::StatusOr<std::string> FetchBudgetDocument(const std::string& http_address,
 
 absl::StatusOr<BudgetReport> FetchBudget(const std::string& http_address, int64_t window_ns);
 
+// The processes the collector knows (schema stallscope.processes/1), as the collector wrote it.
+absl::StatusOr<std::string> FetchProcessesDocument(const std::string& http_address);
+
 }  // namespace stallscope::cli
