@@ -4,10 +4,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace stallscope::cli {
 
-void AddRunCommand(CLI::App& program, int* exit_code);
+// `command`: what stood behind "--".
+void AddRunCommand(CLI::App& program, const std::vector<std::string>& command, int* exit_code);
 void AddTopCommand(CLI::App& program, int* exit_code);
 void AddCollectCommand(CLI::App& program, int* exit_code);
 void AddPsCommand(CLI::App& program, int* exit_code);

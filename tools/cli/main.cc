@@ -1,6 +1,8 @@
 // stallscope: where each generated token's time goes. The subcommands are the table of contents.
 #include <locale.h>
 
+#include <cstring>
+
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
 
@@ -8,8 +10,24 @@
 #error "the build gives the version"
 #endif
 
+namespace {
+
+// What stands behind the first "--" is the command of `run`, to the letter: no option parser looks at it.
+std::vector<std::string> TakeCommand(int* argc, char** argv) {
+  for (int i = 1; i < *argc; ++i) {
+    if (std::strcmp(argv[i], "--") != 0) continue;
+    std::vector<std::string> command(argv + i + 1, argv + *argc);
+    *argc = i;
+    return command;
+  }
+  return {};
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace stallscope::cli;
+  const std::vector<std::string> command = TakeCommand(&argc, argv);
   setlocale(LC_CTYPE, "");  // names and bars are UTF-8 where the terminal is; numbers stay as in C
 
   CLI::App program("Where did each generated token's time go, and what should change?", "stallscope");
@@ -22,14 +40,14 @@ int main(int argc, char** argv) {
       "Example:\n  stallscope run --live -- ./llama-server -m model.gguf");
 
   int exit_code = kDone;
-  AddRunCommand(program, &exit_code);      // record a command, say at its end where the time went
-  AddTopCommand(program, &exit_code);      // where it goes now
-  AddCollectCommand(program, &exit_code);  // the collector in the foreground
-  AddPsCommand(program, &exit_code);       // who is recorded
-  AddBudgetCommand(program, &exit_code);   // the budget of a capture
-  AddReportCommand(program, &exit_code);   // the four tables of a capture
-  AddDumpCommand(program, &exit_code);     // every event of a capture
-  AddDoctorCommand(program, &exit_code);   // what will work here
+  AddRunCommand(program, command, &exit_code);  // record a command, say at its end where the time went
+  AddTopCommand(program, &exit_code);           // where it goes now
+  AddCollectCommand(program, &exit_code);       // the collector in the foreground
+  AddPsCommand(program, &exit_code);            // who is recorded
+  AddBudgetCommand(program, &exit_code);        // the budget of a capture
+  AddReportCommand(program, &exit_code);        // the four tables of a capture
+  AddDumpCommand(program, &exit_code);          // every event of a capture
+  AddDoctorCommand(program, &exit_code);        // what will work here
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

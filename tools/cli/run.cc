@@ -256,8 +256,9 @@ class RecordedRun {
 
 }  // namespace
 
-void AddRunCommand(CLI::App& program, int* exit_code) {
+void AddRunCommand(CLI::App& program, const std::vector<std::string>& words, int* exit_code) {
   auto options = std::make_shared<RunOptions>();
+  options->command = words;
   CLI::App* command =
       program.add_subcommand("run", "Where did the time of this command's tokens go, from its start to its end?");
   command->add_option("--level", options->level, "detail: budget, kernels or nodes")
@@ -290,8 +291,8 @@ void AddRunCommand(CLI::App& program, int* exit_code) {
       "4.\n\n"
       "Example:\n  stallscope run --live --capture llama.stallcap -- ./llama-server -m model.gguf");
   command->callback([command, options, exit_code] {
-    options->command = command->remaining();
-    if (!options->command.empty() && options->command[0] == "--") options->command.erase(options->command.begin());
+    // Without --, the first word that is no option begins the command.
+    if (options->command.empty()) options->command = command->remaining();
     if (options->command.empty()) {
       Warn("no command given. Put it behind --: stallscope run -- COMMAND");
       *exit_code = kUsage;
