@@ -21,6 +21,15 @@ __attribute__((noinline)) int LockContended(Lock* lock, int (*real)(Lock*), wire
   return result;
 }
 
+template <typename Lock>
+__attribute__((noinline)) int UnlockWaitedFor(Lock* lock, int (*real)(Lock*), wire::OsCall call) noexcept {
+  WakeFrame wake;
+  StartWakeSlow(&wake, AddressObject(lock));
+  const int result = real(lock);
+  if (result == 0) FinishWake(wake, call);
+  return result;
+}
+
 }  // namespace
 
 STALLSCOPE_EXPORT(int, pthread_mutex_lock, (pthread_mutex_t * mutex)) {
@@ -54,11 +63,8 @@ STALLSCOPE_EXPORT(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clocki
 }
 
 STALLSCOPE_EXPORT(int, pthread_mutex_unlock, (pthread_mutex_t * mutex)) {
-  WakeFrame wake;
-  StartWake(&wake, AddressObject(mutex));
-  const int result = STALLSCOPE_REAL(pthread_mutex_unlock)(mutex);
-  if (result == 0) FinishWake(wake, wire::OsCall::kPthreadMutexUnlock);
-  return result;
+  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(mutex)), 1)) return STALLSCOPE_REAL(pthread_mutex_unlock)(mutex);
+  return UnlockWaitedFor(mutex, STALLSCOPE_REAL(pthread_mutex_unlock), wire::OsCall::kPthreadMutexUnlock);
 }
 
 STALLSCOPE_EXPORT(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock)) {
@@ -74,11 +80,8 @@ STALLSCOPE_EXPORT(int, pthread_rwlock_wrlock, (pthread_rwlock_t * lock)) {
 }
 
 STALLSCOPE_EXPORT(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock)) {
-  WakeFrame wake;
-  StartWake(&wake, AddressObject(lock));
-  const int result = STALLSCOPE_REAL(pthread_rwlock_unlock)(lock);
-  if (result == 0) FinishWake(wake, wire::OsCall::kPthreadRwlockUnlock);
-  return result;
+  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(lock)), 1)) return STALLSCOPE_REAL(pthread_rwlock_unlock)(lock);
+  return UnlockWaitedFor(lock, STALLSCOPE_REAL(pthread_rwlock_unlock), wire::OsCall::kPthreadRwlockUnlock);
 }
 
 STALLSCOPE_EXPORT(int, pthread_spin_lock, (pthread_spinlock_t * lock)) {
