@@ -11,7 +11,7 @@ for part in ("per step", "per token", "steps ", "tokens ", "over-wait", "health:
     assert part in text, f"{part!r} is not in:\n{text}"
 sums = re.search(r"adds up +([\d,]+) ns in lines, ([\d,]+) ns of wall time", text)
 assert sums and sums[1] == sums[2], text
-assert re.search(r"tokens +4\d\d", text), text
+assert re.search(r"tokens +(396|400),", text), text
 
 # The printed columns sum to what is printed under them.
 rows = re.findall(r"^(?:gpu|host|idle|unknown)\.\w+ +([\d,.]+) +([\d.]+) ", text, re.M)

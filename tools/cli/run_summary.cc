@@ -77,9 +77,13 @@ std::string RunSummary(const BudgetReport& report, const CollectorTotals& totals
                   totals.processes_seen == 1 ? " process" : " processes", "\n");
   for (const std::string& notice : totals.notices) absl::StrAppend(&text, "note       ", notice, "\n");
   if (!facts.capture_path.empty()) {
-    absl::StrAppend(&text, "capture    ", facts.capture_path, " (", Grouped(static_cast<int64_t>(totals.capture_bytes)),
-                    " bytes)", "; its tables: stallscope report ", facts.capture_path, "\n");
-    if (!totals.capture_status.ok()) absl::StrAppend(&text, "capture    ", totals.capture_status.message(), "\n");
+    if (totals.capture_status.ok()) {
+      absl::StrAppend(&text, "capture    ", facts.capture_path, " (",
+                      Grouped(static_cast<int64_t>(totals.capture_bytes)), " bytes)",
+                      "; its tables: stallscope report ", facts.capture_path, "\n");
+    } else {
+      absl::StrAppend(&text, "INCOMPLETE ", totals.capture_status.message(), "\n");
+    }
   }
   if (simulated) absl::StrAppend(&text, "gpu        simulated GPU: durations of GPU work are modelled, not measured\n");
   return text;
