@@ -152,6 +152,12 @@ constexpr Rule kRules[] = {
     {"norm", Line::kGpuNormAct},
     {"cudnn::bn_", Line::kGpuNormAct},
 
+    // Inductor's fused kernels list what they fuse ("to_copy", "index"), which says little about what they are.
+    {"triton_poi_", Line::kGpuNormAct},
+    {"triton_red_", Line::kGpuNormAct},
+    {"triton_per_", Line::kGpuNormAct},
+
+    {"get_rows", Line::kGpuOther},  // names its dequantiser
     {"quant", Line::kGpuQuant},
     {"fp4_cvt", Line::kGpuQuant},
     {"cvt_fp16_to_fp4", Line::kGpuQuant},
@@ -161,7 +167,6 @@ constexpr Rule kRules[] = {
     {"gather", Line::kGpuOther},
     {"scatter", Line::kGpuOther},
     {"index", Line::kGpuOther},
-    {"get_rows", Line::kGpuOther},
     {"transpose", Line::kGpuOther},
     {"nchw", Line::kGpuOther},
     {"cpy_", Line::kGpuOther},
@@ -184,9 +189,6 @@ constexpr Rule kRules[] = {
     {"k_bin_bcast", Line::kGpuNormAct},
     {"unary_op", Line::kGpuNormAct},
     {"scale_f32", Line::kGpuNormAct},
-    {"triton_poi_", Line::kGpuNormAct},
-    {"triton_red_", Line::kGpuNormAct},
-    {"triton_per_", Line::kGpuNormAct},
 };
 
 }  // namespace
