@@ -9,6 +9,7 @@ namespace stallscope {
 namespace {
 
 constexpr HostNs kGoodbyeGraceNs = 1'000'000'000;
+constexpr HostNs kShortLifeNs = 1'000'000'000;
 constexpr HostNs kFutureMarginNs = 10'000'000'000;
 constexpr HostNs kBlockedWorthSayingNs = 1'000'000;
 constexpr size_t kMaxBlocked = 32;
@@ -163,7 +164,7 @@ bool ProcessSession::IsOver(HostNs now) const {
   return !connected();  // a process that cannot be seen from here: its connection is all we have
 }
 
-void ProcessSession::Finish(HostNs now) {
+void ProcessSession::Finish(HostNs now, bool became_another_program) {
   if (finished_) return;
   if (drain_ != nullptr) {
     ReportOwnHealth(now);
@@ -177,6 +178,8 @@ void ProcessSession::Finish(HostNs now) {
   analysis_->Finish();
   finished_ = true;
   finished_at_ = now;
+  const bool short_lived = now - stream_.info().agent_start < kShortLifeNs + kGoodbyeGraceNs;
+  by_the_way_ = (short_lived || became_another_program) && analysis_->Report(0, now).steps == 0;
 }
 
 void ProcessSession::AddBlocked(HostNs now, ProcessReport* report) const {

@@ -57,7 +57,7 @@ class ProcessSession {
   // Over: the process is gone, or said goodbye and went silent.
   bool IsOver(HostNs now) const;
   // Reads what is left in the memory, closes the analysis. Once; nothing but Report after it.
-  void Finish(HostNs now);
+  void Finish(HostNs now, bool became_another_program = false);
 
   bool finished() const { return finished_; }
   HostNs finished_at() const { return finished_at_; }
@@ -68,6 +68,9 @@ class ProcessSession {
   const ingest::DecodeCounts& counts() const { return stream_.counts(); }
   uint64_t refused_frames() const { return refused_frames_; }
   uint64_t salvaged_records() const { return salvaged_records_; }
+  // Ended without a step and either in its first second or by becoming another program: a shell's helpers, which only
+  // push aside what the user came for.
+  bool is_by_the_way() const { return finished_ && by_the_way_; }
 
   ProcessReport Report(int64_t window_ns, HostNs now) const;
 
@@ -89,7 +92,7 @@ class ProcessSession {
   uint32_t level_;
   uint64_t agent_cpu_ns_ = 0, process_cpu_ns_ = 0;
   int connections_ = 0;  // two for a moment when the process came back before its old connection was seen to end
-  bool said_goodbye_ = false, received_batch_ = false, finished_ = false;
+  bool said_goodbye_ = false, received_batch_ = false, finished_ = false, by_the_way_ = false;
   HostNs last_frame_at_ = 0, disconnected_at_ = 0, finished_at_ = 0;
   uint64_t refused_frames_ = 0, salvaged_records_ = 0;
 };

@@ -17,7 +17,7 @@ ProcessSession* SessionTable::OnHello(const v1::Hello& hello, uint32_t host_pid,
   for (const auto& session : sessions_) {
     if (session->finished() || !(session->info().identity == info.identity)) continue;
     if (ingest::IsSameProcess(session->info(), info)) return session.get();
-    session->Finish(now);
+    session->Finish(now, /*became_another_program=*/true);
   }
   if (live() >= kMaxLive) return nullptr;
   ++seen_;
@@ -48,16 +48,19 @@ void SessionTable::Reap(HostNs now) {
   for (const auto& session : sessions_) {
     if (!session->finished() && session->IsOver(now)) session->Finish(now);
   }
-  uint64_t finished = sessions_.size() - live();
-  for (auto at = sessions_.begin(); at != sessions_.end() && finished > kMaxFinished;) {
-    // A connection still points to its session.
-    if (!(*at)->finished() || (*at)->connected()) {
-      ++at;
-      continue;
+  // Those by the way go first.
+  for (const bool only_by_the_way : {true, false}) {
+    uint64_t finished = sessions_.size() - live();
+    for (auto at = sessions_.begin(); at != sessions_.end() && finished > kMaxFinished;) {
+      // A connection still points to its session.
+      if (!(*at)->finished() || (*at)->connected() || (only_by_the_way && !(*at)->is_by_the_way())) {
+        ++at;
+        continue;
+      }
+      forgotten_events_ += (*at)->counts().events;
+      at = sessions_.erase(at);
+      --finished;
     }
-    forgotten_events_ += (*at)->counts().events;
-    at = sessions_.erase(at);
-    --finished;
   }
 }
 
@@ -69,8 +72,12 @@ BudgetReport SessionTable::Report(int64_t window_ns, HostNs now) const {
   BudgetReport report;
   report.end = now;
   report.begin = window_ns > 0 ? std::max<HostNs>(0, now - window_ns) : now;
+  const bool only_by_the_way =
+      std::all_of(sessions_.begin(), sessions_.end(), [](const auto& session) { return session->is_by_the_way(); });
   for (const auto& session : sessions_) {
     if (window_ns > 0 && session->finished() && session->finished_at() < report.begin) continue;
+    // When there was nothing else, the last of them was the command itself.
+    if (session->is_by_the_way() && !(only_by_the_way && session == sessions_.back())) continue;
     report.processes.push_back(session->Report(window_ns, now));
     if (window_ns <= 0) report.begin = std::min(report.begin, session->info().agent_start);
   }
