@@ -136,7 +136,7 @@ bool BeginCall(const CudaCallInfo& call, uint64_t object, ActiveCall* active) no
   // ever.
   if (thread->current == &thread->from_callback) thread->current = nullptr;
   if (thread->current != nullptr) return false;
-  if (__builtin_expect(!FirstCallDone(), 0)) FirstCudaCall();
+  if (__builtin_expect(!FirstCallDone(), 0)) FirstCudaCall(/*may_ask_runtime=*/true);
   thread->current = active;
   active->begin_ticks = Ticks();
   if (Blocks(call.call_class)) {
@@ -201,6 +201,8 @@ void OnCallbackExit(const CudaCallInfo& call, const void* parameters, int32_t re
   Close(thread, call, &thread->from_callback, arguments, result, true);
   thread->current = nullptr;
 }
+
+bool ThreadMadeCudaCalls() noexcept { return t_cuda_thread != nullptr; }
 
 OwnCudaCalls::OwnCudaCalls() noexcept {
   CudaThread* thread = Thread();

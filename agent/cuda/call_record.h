@@ -38,6 +38,9 @@ void EndCall(const CudaCallInfo& call, ActiveCall* active, const CudaCallArgumen
 void OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, const void* parameters) noexcept;
 void OnCallbackExit(const CudaCallInfo& call, const void* parameters, int32_t result) noexcept;
 
+// Whether the calling thread ever was in a CUDA call of the program.
+bool ThreadMadeCudaCalls() noexcept;
+
 // While one lives, CUDA calls and callbacks of this thread are the agent's own (CUPTI's set-up, questions to the
 // runtime).
 class OwnCudaCalls {

@@ -28,7 +28,7 @@ uint64_t RuntimeVersion() noexcept {
 
 }  // namespace
 
-void FirstCudaCall() noexcept {
+void FirstCudaCall(bool may_ask_runtime) noexcept {
   static std::atomic<bool> taken{false};
   if (taken.exchange(true, std::memory_order_acq_rel)) return;
   const int saved_errno = errno;
@@ -36,7 +36,7 @@ void FirstCudaCall() noexcept {
     const InsideAgent inside;
     const OwnCudaCalls own;
     EnsureStreaming();
-    ReportState(kStateCudaInitialized, RuntimeVersion(), nullptr);
+    ReportState(kStateCudaInitialized, may_ask_runtime ? RuntimeVersion() : 0, nullptr);
     if (ModuleLoaded("libsimgpu.so")) ReportState(kStateSimulatedGpu, 0, nullptr);
     SetUpCupti();
     for (uint32_t i = 0; i < kCudaCallCount; ++i) {

@@ -13,7 +13,7 @@ inline std::atomic<bool> g_first_cuda_call_done{false};
 inline bool FirstCallDone() noexcept { return g_first_cuda_call_done.load(std::memory_order_acquire); }
 
 // Runs the set-up once; other threads that come meanwhile go on at once, their calls carry no correlation id. errno
-// kept.
-void FirstCudaCall() noexcept;
+// kept. `may_ask_runtime`: false from within cuInit, for which the runtime may be waiting.
+void FirstCudaCall(bool may_ask_runtime) noexcept;
 
 }  // namespace stallscope::agent

@@ -1,4 +1,4 @@
-stallscope_agent_sources(call_record.cc call_table.cc capture_state.cc first_call.cc runtime_hooks.cc)
+stallscope_agent_sources(call_record.cc call_table.cc capture_state.cc first_call.cc injection.cc runtime_hooks.cc)
 
 if(BUILD_TESTING)
   set(_cuda ${CMAKE_CURRENT_LIST_DIR})

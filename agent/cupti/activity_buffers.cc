@@ -1,6 +1,8 @@
 // The two functions through which CUPTI gets memory for activity records and gives it back filled.
 #include <errno.h>
 
+#include "agent/cuda/call_record.h"
+#include "agent/cupti/keeper_thread.h"
 #include "agent/cupti/library_clock.h"
 #include "agent/cupti/own_cost.h"
 #include "agent/cupti/session_state.h"
@@ -49,7 +51,7 @@ void CUPTIAPI CompleteActivityBuffer(CUcontext context, uint32_t stream_id, uint
     return;
   }
   // The keeper counts all of its time itself.
-  const bool count_cost = t_local.inside == 0;
+  const bool count_cost = !IsKeeper();
   const uint64_t cpu_before_ns = count_cost ? ThreadCpuNs() : 0;
   {
     const MayRecord may_record;
@@ -66,6 +68,9 @@ void CUPTIAPI CompleteActivityBuffer(CUcontext context, uint32_t stream_id, uint
     }
     session.pool.Return(buffer);
   }
+  // A thread that never makes CUDA calls but hands over buffers is CUPTI's worker: what it waits for is none of the
+  // program's business, so its hooks pass through from here on.
+  if (t_local.inside == 0 && !ThreadMadeCudaCalls()) ++t_local.inside;
   if (count_cost) AddOwnCost(ThreadCpuNs() - cpu_before_ns);
   errno = saved_errno;
 }

@@ -21,6 +21,8 @@ namespace {
 constexpr uint32_t kRoundWanted = 1, kFinalWanted = 2;
 constinit std::atomic<uint32_t> g_wanted{0};
 constinit std::atomic<uint32_t> g_finished{0};  // futex: 1 once the final round is over
+constinit std::atomic<uint32_t> g_rounds{0};    // futex: counts rounds that are over
+constinit std::atomic<pthread_t> g_keeper{};
 constinit std::atomic<int32_t> g_keeper_pid{0};
 constinit KeeperWork g_work = {};
 
@@ -34,8 +36,23 @@ void Wake(std::atomic<uint32_t>* word) noexcept {
   RawSyscall(SYS_futex, AsArgument(word), FUTEX_WAKE_PRIVATE, INT32_MAX);
 }
 
+// In the process that started it: a forked child has none.
+bool HasKeeper() noexcept { return g_keeper_pid.load(std::memory_order_acquire) == RawSyscall(SYS_getpid); }
+
+template <typename Reached>
+void WaitUntil(std::atomic<uint32_t>* word, uint64_t timeout_ns, Reached reached) noexcept {
+  const uint64_t deadline_ns = MonotonicNs() + timeout_ns;
+  for (;;) {
+    const uint32_t value = word->load(std::memory_order_acquire);
+    const uint64_t now_ns = MonotonicNs();
+    if (reached(value) || now_ns >= deadline_ns) return;
+    Wait(word, value, deadline_ns - now_ns);
+  }
+}
+
 void* Keeper(void*) noexcept {
   ++t_local.inside;  // for good
+  g_keeper.store(pthread_self(), std::memory_order_relaxed);
   RawSyscall(SYS_prctl, PR_SET_NAME, AsArgument("stallscope-gpu"));
   uint64_t counted_ns = 0;
   for (;;) {
@@ -46,6 +63,8 @@ void* Keeper(void*) noexcept {
     const uint32_t wanted = g_wanted.exchange(0, std::memory_order_acq_rel);
     if ((wanted & kFinalWanted) != 0) break;
     g_work.round(MonotonicNs());
+    g_rounds.fetch_add(1, std::memory_order_release);
+    Wake(&g_rounds);
   }
   g_work.final_round();
   g_finished.store(1, std::memory_order_release);
@@ -75,16 +94,27 @@ void WakeKeeper() noexcept {
   Wake(&g_wanted);
 }
 
+bool IsKeeper() noexcept {
+  return g_keeper_pid.load(std::memory_order_relaxed) != 0 &&
+         pthread_equal(g_keeper.load(std::memory_order_relaxed), pthread_self()) != 0;
+}
+
+void RunKeeperRound(uint64_t timeout_ns) noexcept {
+  if (!HasKeeper() || g_finished.load(std::memory_order_acquire) != 0) return;
+  // The round that runs now may have begun too early; the one after it has not.
+  const uint32_t begin = g_rounds.load(std::memory_order_acquire);
+  WaitUntil(&g_rounds, timeout_ns, [begin](uint32_t rounds) {
+    if (rounds - begin >= 2) return true;
+    WakeKeeper();
+    return false;
+  });
+}
+
 void FinishKeeper(uint64_t timeout_ns) noexcept {
-  if (g_keeper_pid.load(std::memory_order_acquire) != RawSyscall(SYS_getpid)) return;
+  if (!HasKeeper()) return;
   g_wanted.fetch_or(kFinalWanted, std::memory_order_release);
   Wake(&g_wanted);
-  const uint64_t deadline_ns = MonotonicNs() + timeout_ns;
-  while (g_finished.load(std::memory_order_acquire) == 0) {
-    const uint64_t now_ns = MonotonicNs();
-    if (now_ns >= deadline_ns) return;
-    Wait(&g_finished, 0, deadline_ns - now_ns);
-  }
+  WaitUntil(&g_finished, timeout_ns, [](uint32_t finished) { return finished != 0; });
 }
 
 }  // namespace stallscope::agent

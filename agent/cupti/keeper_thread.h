@@ -9,7 +9,8 @@
 
 namespace stallscope::agent {
 
-// Work for the thread. `Round` runs every `round_ms` and after WakeKeeper; `Final` once, when FinishKeeper asks for it.
+// Work for the thread. `round` runs every `round_ms` and after WakeKeeper; `final_round` once, when FinishKeeper asks
+// for it.
 struct KeeperWork {
   void (*round)(uint64_t now_ns) noexcept;
   void (*final_round)() noexcept;
@@ -19,6 +20,12 @@ struct KeeperWork {
 // False when the thread could not be created.
 bool StartKeeper(const KeeperWork& work) noexcept;
 void WakeKeeper() noexcept;
+
+// True on the keeper itself.
+bool IsKeeper() noexcept;
+
+// Runs a round now and waits for its end, at most `timeout_ns`.
+void RunKeeperRound(uint64_t timeout_ns) noexcept;
 
 // The process ends: one last round, after which the thread never does anything again. Waits for it, at most
 // `timeout_ns`. Does nothing in a forked child or when the thread was never started.

@@ -1,17 +1,10 @@
-// The last flush of a process: before its exit handlers take CUDA down where that can be known, else as early as the
-// loader lets us.
+// The last flush of a program that calls exit(): before its exit handlers, which take CUDA down. A main that returns
+// runs those handlers first; its last flush comes with the agent's goodbye.
 #include "agent/cupti/session.h"
 #include "agent/entry/exports.h"
 #include "agent/entry/lifecycle.h"
 
 namespace stallscope::agent {
-namespace {
-
-// For a main that returns, whose exit handlers have run by now. Destructors of one library run in the reverse order of
-// its objects, and this folder is linked after entry, whose destructor says goodbye.
-__attribute__((destructor)) void OnUnload() { FinishCupti(); }
-
-}  // namespace
 
 STALLSCOPE_EXPORT(void, exit, (int status)) {
   FinishCupti();

@@ -107,13 +107,14 @@ void ReportMissing(const char* what, CUptiResult result) {
   const char* why = nullptr;
   g_cupti_session.cupti.cuptiGetResultString(result, &why);
   char reason[kReasonBytes];
+  const bool driver = ModuleLoaded("libcuda.so");
   Text(reason, sizeof(reason))
       .Add(what)
       .Add(": ")
       .Add(why != nullptr ? why : "unknown error")
       .Add(" (")
       .AddNumber(result)
-      .Add(")");
+      .Add(driver ? ")" : "): no CUDA driver (libcuda.so) is loaded");
   ReportState(kStateCuptiMissing, result, reason);
   g_cupti_session.phase.store(CuptiPhase::kMissing, std::memory_order_release);
 }
@@ -201,6 +202,17 @@ void FinalRound() noexcept {
   Flush();
 }
 
+// On the thread that ends the process, or makes it another program: CUPTI's last records go into the rings before the
+// streaming thread empties them for the last time.
+void BeforeGoodbyeIsSaid(bool exec) noexcept {
+  if (!Usable()) return;
+  if (exec) {
+    RunKeeperRound(kFinalFlushNs);
+  } else {
+    FinishKeeper(kFinalFlushNs);
+  }
+}
+
 // On the streaming thread, which must not call CUPTI itself.
 void LevelChangedTo(uint8_t) noexcept {
   if (Usable()) WakeKeeper();
@@ -236,6 +248,7 @@ void SetUpCupti() noexcept {
     return;
   }
   AddLevelChanged(LevelChangedTo);
+  AddBeforeGoodbye(BeforeGoodbyeIsSaid);
 }
 
 void FinishCupti() noexcept {

@@ -11,6 +11,7 @@ namespace {
 constexpr uint32_t kMostListeners = 8;
 constinit std::atomic<StreamingRound> g_rounds[kMostListeners] = {};
 constinit std::atomic<LevelChanged> g_listeners[kMostListeners] = {};
+constinit std::atomic<BeforeGoodbye> g_before_goodbye[kMostListeners] = {};
 
 template <typename Function>
 void Register(std::atomic<Function>* table, Function function) noexcept {
@@ -26,6 +27,8 @@ void AddStreamingRound(StreamingRound round) noexcept { Register(g_rounds, round
 
 void AddLevelChanged(LevelChanged changed) noexcept { Register(g_listeners, changed); }
 
+void AddBeforeGoodbye(BeforeGoodbye before) noexcept { Register(g_before_goodbye, before); }
+
 void SetLevel(uint8_t level) noexcept {
   wire::Header* header = g_header;
   const uint32_t stacks = header->control.load(std::memory_order_relaxed) & wire::kControlStacks;
@@ -38,6 +41,12 @@ void SetLevel(uint8_t level) noexcept {
 void RunStreamingRounds(uint64_t now_ns) noexcept {
   for (auto& entry : g_rounds) {
     if (StreamingRound round = entry.load(std::memory_order_acquire)) round(now_ns);
+  }
+}
+
+void RunBeforeGoodbye(bool exec) noexcept {
+  for (auto& entry : g_before_goodbye) {
+    if (BeforeGoodbye before = entry.load(std::memory_order_acquire)) before(exec);
   }
 }
 

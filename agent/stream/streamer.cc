@@ -27,6 +27,7 @@ constexpr uint64_t kSecondNs = 1'000'000'000;
 }  // namespace
 
 bool Streamer::Create() noexcept {
+  counted_cpu_ns_ = 0;  // a new thread's time begins at 0
   output_bytes_ = MapArray<uint8_t>(kOutputBytes);
   cursors_ = MapArray<SlotCursor>(g_header->slot_count);
   publications_ = MapArray<Publication>(4 * g_header->slot_count);

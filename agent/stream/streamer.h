@@ -69,6 +69,7 @@ class Streamer {
   Connection connection_;
   OwnFd memory_fd_;
   uint64_t hellos_ = 0, socket_bytes_ = 0;
+  uint64_t counted_cpu_ns_ = 0;  // of this thread's CPU time, already in Header::agent_cpu_ns
   uint64_t next_attempt_ns_ = 0, attempt_delay_ns_ = 0;
   uint64_t next_health_ns_ = 0, next_clock_ns_ = 0, next_reap_ns_ = 0, next_refresh_ns_ = 0;
   uint64_t retired_events_ = 0, retired_lost_ = 0, retired_short_waits_ = 0;

@@ -30,7 +30,10 @@ void Streamer::WriteClock(uint64_t now_ns) noexcept {
 
 void Streamer::WriteHealth(uint64_t now_ns) noexcept {
   wire::Header* header = g_header;
-  header->agent_cpu_ns.store(ClockNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
+  // Others add theirs to the same counter (agent/cupti).
+  const uint64_t cpu_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+  header->agent_cpu_ns.fetch_add(cpu_ns - counted_cpu_ns_, std::memory_order_relaxed);
+  counted_cpu_ns_ = cpu_ns;
   uint64_t events = retired_events_, lost = retired_lost_, short_waits = retired_short_waits_;
   const uint64_t frame = output_.BeginFrame();
   const uint64_t health = output_.BeginMessage(kFrameHealth);

@@ -276,6 +276,7 @@ void StopStreamingThread() noexcept {
 
 void SayGoodbye(bool exec) noexcept {
   if (g_said_goodbye || !IsThisProcess()) return;
+  RunBeforeGoodbye(exec);
   g_said_goodbye = true;
   if (g_thread_state.load(std::memory_order_acquire) == kRunning) return Ask(exec ? kGoodbyeExec : kGoodbyeExit);
   if (!g_quiet_connection.open()) return;
