@@ -76,8 +76,11 @@ uint64_t Timeline::AddCudaCall(const CudaCallEvent& cuda) {
   call.copy_kind = cuda.copy_kind;
   call.flags = cuda.flags;
   call.domain = cuda.domain;
-  const bool ran = IsLaunch(call) && cuda.result == 0 && !HasFlag(call, wire::kCudaFlagCapturing) &&
-                   cuda.copy_kind != wire::CopyKind::kHostToHost;
+  // Only copies carry a copy kind; the zero of other calls reads as host to host.
+  const bool between_hosts =
+      (call.call_class == wire::CudaCallClass::kCopyAsync || call.call_class == wire::CudaCallClass::kCopySync) &&
+      cuda.copy_kind == wire::CopyKind::kHostToHost;
+  const bool ran = IsLaunch(call) && cuda.result == 0 && !HasFlag(call, wire::kCudaFlagCapturing) && !between_hosts;
   call.expects_record = ran && cuda.correlation != 0 && !HasFlag(call, wire::kCudaFlagNoCupti);
   const uint64_t number = Store(cuda.thread, call);
   if (cuda.call_class == wire::CudaCallClass::kGraphBuild) records_of_graph_.erase(cuda.argument);

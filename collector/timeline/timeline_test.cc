@@ -88,6 +88,19 @@ TEST(Timeline, DriverCallInsideRuntimeCall_IsOneLaunch) {
   EXPECT_EQ(timeline.OldestPendingLaunch(), INT64_MAX);
 }
 
+TEST(Timeline, LaunchWithoutACopyKind_IsNotTakenForAHostToHostCopy) {
+  Timeline timeline(nullptr);
+  CudaCallEvent launch = Launch(1, 0, 10, 7);
+  launch.copy_kind = static_cast<wire::CopyKind>(0);  // what every call but a copy carries
+  timeline.AddCudaCall(launch);
+  ASSERT_NE(timeline.launches().Find(7), nullptr);
+  CudaCallEvent copy = Launch(1, 20, 30, 8);
+  copy.call_class = wire::CudaCallClass::kCopyAsync;
+  copy.copy_kind = wire::CopyKind::kHostToHost;
+  timeline.AddCudaCall(copy);
+  EXPECT_EQ(timeline.launches().Find(8), nullptr);
+}
+
 TEST(Timeline, DropBefore_FreesEverythingOld) {
   Timeline timeline(nullptr);
   for (uint32_t i = 1; i <= 10000; ++i) {
