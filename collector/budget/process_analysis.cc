@@ -295,6 +295,7 @@ void Analysis::CloseSyncs(HostNs now, bool finishing) {
     const ThreadTimeline* thread = timeline_.Thread(context.thread);
     if (thread == nullptr || !thread->calls().Contains(context.call_number)) continue;
     const Call& call = thread->calls()[context.call_number];
+    if (!IsBlockingCuda(call)) continue;  // a long copy call that turned out to be asynchronous
     const AwaitedWork work = attribution_.awaited().Find(context.thread, call);
     AddAt(call.end, [&](WindowSums* sums) {
       SyncSums& sync = sums->Sync(static_cast<uint32_t>(call.domain) << 16 | call.call);

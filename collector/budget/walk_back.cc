@@ -80,6 +80,7 @@ Line LineOfCall(const Call& call) {
     }
     return Line::kHostCpu;
   }
+  if (HasFlag(call, wire::kCudaFlagCapturing)) return Line::kHostGraphBuild;
   if (IsBlockingCopy(call)) return Line::kHostCopyApi;
   switch (call.call_class) {
     case CudaCallClass::kLaunch:

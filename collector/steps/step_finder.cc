@@ -21,7 +21,7 @@ constexpr double kCadenceCap = 0.5;
 
 void StepFinder::OnCall(ThreadIndex thread, uint64_t number, Call* call) {
   SyncContext* context = nullptr;
-  if (IsBlockingCuda(*call)) {
+  if (IsBlockingCuda(*call) || MayBeBlockingCopy(*call)) {
     SyncContext fresh;
     fresh.thread = thread;
     fresh.call_number = number;

@@ -50,7 +50,16 @@ constexpr bool IsLaunch(const Call& call) {
   }
 }
 
-// A copy that returns only when it is done.
+// An async copy to pageable memory waits for its own end, and no agent can tell pageable from pinned memory by the
+// call. What gives it away is a long call whose copy had ended before it returned.
+inline constexpr int64_t kLongCopyCallNs = 50'000;
+constexpr bool MayBeBlockingCopy(const Call& call) {
+  return call.source == CallSource::kCuda && call.call_class == wire::CudaCallClass::kCopyAsync &&
+         call.copy_kind == wire::CopyKind::kDeviceToHost && call.end - call.begin >= kLongCopyCallNs;
+}
+
+// A copy that returns only when it is done: by its class, by the flag, or as found out when its record came (the
+// timeline then sets the flag).
 constexpr bool IsBlockingCopy(const Call& call) {
   using wire::CudaCallClass;
   if (call.source != CallSource::kCuda) return false;

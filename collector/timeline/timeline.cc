@@ -20,6 +20,19 @@ constexpr uint64_t PlaceKey(uint64_t handle, ThreadIndex thread) {
   return (handle == 2 ? uint64_t{1} << 63 : uint64_t{1} << 62) | thread;
 }
 
+// Calls of a kind that never made a record (work that this CUPTI does not report) are no longer waited for after so
+// many.
+constexpr uint64_t kGiveUpsToStopWaiting = 32;
+
+// True when the call put work on a device.
+bool MakesRecord(const Call& call) {
+  using wire::CudaCallClass;
+  if (!IsLaunch(call) || call.result != 0 || HasFlag(call, wire::kCudaFlagCapturing)) return false;
+  const bool copy = call.call_class == CudaCallClass::kCopyAsync || call.call_class == CudaCallClass::kCopySync;
+  if (copy && call.copy_kind == wire::CopyKind::kHostToHost) return false;
+  return !((copy || call.call_class == CudaCallClass::kMemset) && call.argument == 0);  // nothing to do
+}
+
 Line LineOfCopy(const GpuOpEvent& op) {
   switch (op.copy_kind) {
     case wire::CopyKind::kHostToDevice:
@@ -124,7 +137,9 @@ void Timeline::Match(uint32_t correlation, Launch& launch, uint32_t device) {
   }
   if (launch.records < launch.expected || !timeline.calls().Contains(launch.call_number)) return;
   Call& call = timeline.calls()[launch.call_number];
+  if (!call.has_record) ++records_of_call_[call.domain == wire::CudaDomain::kDriver][call.call].came;
   call.has_record = true;
+  if (MayBeBlockingCopy(call) && launch.last_op_end <= call.end) call.flags |= wire::kCudaFlagPageable;
   if (!call.expects_record && !missing_.empty()) {
     missing_.erase(std::remove_if(missing_.begin(), missing_.end(),
                                   [correlation](const MissingLaunch& m) { return m.correlation == correlation; }),
@@ -282,6 +297,7 @@ uint64_t Timeline::GiveUpLaunchesBefore(HostNs at) {
       // A graph of which some records came is as complete as it will get.
       const Launch* launch = launches_.Find(call.correlation);
       if (launch != nullptr && launch->records > 0) continue;
+      ++records_of_call_[call.domain == wire::CudaDomain::kDriver][call.call].given_up;
       missing_.push_back({thread, call.begin, call.end, call.object, call.correlation, IsBlockingCopy(call)});
       ++count;
     }

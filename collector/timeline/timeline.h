@@ -107,7 +107,11 @@ class Timeline {
     uint32_t complete_count = 0;  // records of the launch before the last one; 0: not known
   };
   absl::flat_hash_map<uint64_t, GraphRecords> records_of_graph_;  // by executable graph
-  std::vector<Line> line_of_name_;                                // by StringId; kCount: not looked up yet
+  struct RecordsOfCall {
+    uint64_t came = 0, given_up = 0;
+  };
+  absl::flat_hash_map<uint16_t, RecordsOfCall> records_of_call_[2];  // by domain and callback id
+  std::vector<Line> line_of_name_;                                   // by StringId; kCount: not looked up yet
   HostNs latest_ = INT64_MIN;
   TimelineCounts counts_;
 };

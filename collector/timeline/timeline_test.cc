@@ -128,6 +128,29 @@ TEST(Timeline, KernelBeforeItsLaunch_IsCounted) {
   EXPECT_EQ(timeline.counts().clamped, 1u);
 }
 
+TEST(Timeline, CallsThatNeverMakeARecord_AreNoLongerWaitedFor) {
+  Timeline timeline(nullptr);
+  for (uint32_t i = 1; i <= 40; ++i) {
+    timeline.AddCudaCall(Launch(1, i * 100, i * 100 + 10, i));
+    timeline.GiveUpLaunchesBefore(i * 100 + 50);
+  }
+  timeline.AddCudaCall(Launch(1, 9000, 9010, 41));
+  EXPECT_EQ(timeline.OldestPendingLaunch(), INT64_MAX);
+  EXPECT_EQ(timeline.missing().size(), 32u);
+}
+
+TEST(Timeline, LongAsyncCopyThatHadEndedBeforeItReturned_IsABlockingCopy) {
+  Timeline timeline(nullptr);
+  CudaCallEvent copy = Launch(1, 0, 900'000, 1);
+  copy.call_class = wire::CudaCallClass::kCopyAsync;
+  copy.copy_kind = wire::CopyKind::kDeviceToHost;
+  copy.argument = 64;
+  timeline.AddCudaCall(copy);
+  EXPECT_FALSE(IsBlockingCopy(timeline.Thread(1)->calls()[0]));
+  timeline.AddGpuOp(Kernel(880'000, 890'000, 1));
+  EXPECT_TRUE(IsBlockingCopy(timeline.Thread(1)->calls()[0]));
+}
+
 TEST(WakeIndex, Lock_LastWakeWithinTheWait) {
   WakeIndex wakes;
   for (const HostNs at : {10, 20, 30, 40}) wakes.Add({2, wire::OsCall::kPthreadMutexUnlock, at, 5, 0, 0, 0});
@@ -144,9 +167,9 @@ TEST(WakeIndex, WokenThreadKnown_OthersAreNotWoken) {
   EXPECT_EQ(wakes.Find(5, 0, 50, 1, 1001, false)->at, 20);
 }
 
-TEST(WakeIndex, WakeStampedJustAfterTheWaiterRan_IsTaken) {
+TEST(WakeIndex, WakeStampedAHairAfterTheWaiterRan_IsTaken) {
   WakeIndex wakes;
-  wakes.Add({2, wire::OsCall::kPthreadCondSignal, 52'000, 5, 0, 0, 0});
+  wakes.Add({2, wire::OsCall::kPthreadCondSignal, 50'400, 5, 0, 0, 0});
   ASSERT_NE(wakes.Find(5, 0, 50'000, 1, 0, false), nullptr);
   EXPECT_EQ(wakes.Find(5, 0, 40'000, 1, 0, false), nullptr);
 }

@@ -5,8 +5,9 @@
 namespace stallscope {
 namespace {
 
-// A waker stamps its record when the waking call has returned, so the woken thread's own stamp may be a little earlier.
-constexpr int64_t kStampSlackNs = 3'000;
+// A waker stamps its record before the waking call, so it is never later than the woken thread's return, but for the
+// error of converting two processors' clocks.
+constexpr int64_t kStampSlackNs = 500;
 // Keeps one object that everybody signals from taking all memory.
 constexpr size_t kMaxWakesOfObject = 1 << 16;
 
