@@ -10,4 +10,10 @@ if(BUILD_TESTING)
     LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})
   target_compile_definitions(agent_cupti_test PRIVATE
     STALLSCOPE_REAL_CUPTI="${CUPTI_INCLUDE_DIR}/../lib/libcupti.so.13")
+
+  # With the built agent, the simulated GPU and the decode loop.
+  stallscope_test(agent_on_simulated_gpu_test
+    SRCS ${_cupti}/agent_on_simulated_gpu_test.cc ${_cupti}/received_frames.cc
+    LIBS stallscope_proto LABELS system TIMEOUT 120)
+  add_dependencies(agent_on_simulated_gpu_test stallscope_agent simgpu decode_workload)
 endif()
