@@ -63,6 +63,12 @@ uint64_t Timeline::Store(ThreadIndex thread, const Call& call) {
   return number;
 }
 
+bool Timeline::RecordsCome(const Call& call) const {
+  const auto& known = records_of_call_[call.domain == wire::CudaDomain::kDriver];
+  const auto found = known.find(call.call);
+  return found == known.end() || found->second.came > 0 || found->second.given_up < kGiveUpsToStopWaiting;
+}
+
 uint64_t Timeline::AddWait(const WaitEvent& wait) {
   Call call;
   call.begin = wait.begin;
@@ -90,11 +96,8 @@ uint64_t Timeline::AddCudaCall(const CudaCallEvent& cuda) {
   call.flags = cuda.flags;
   call.domain = cuda.domain;
   // Only copies carry a copy kind; the zero of other calls reads as host to host.
-  const bool between_hosts =
-      (call.call_class == wire::CudaCallClass::kCopyAsync || call.call_class == wire::CudaCallClass::kCopySync) &&
-      cuda.copy_kind == wire::CopyKind::kHostToHost;
-  const bool ran = IsLaunch(call) && cuda.result == 0 && !HasFlag(call, wire::kCudaFlagCapturing) && !between_hosts;
-  call.expects_record = ran && cuda.correlation != 0 && !HasFlag(call, wire::kCudaFlagNoCupti);
+  call.expects_record =
+      cuda.correlation != 0 && !HasFlag(call, wire::kCudaFlagNoCupti) && MakesRecord(call) && RecordsCome(call);
   const uint64_t number = Store(cuda.thread, call);
   if (cuda.call_class == wire::CudaCallClass::kGraphBuild) records_of_graph_.erase(cuda.argument);
   if (!call.expects_record) return number;

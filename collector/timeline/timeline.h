@@ -87,6 +87,7 @@ class Timeline {
 
  private:
   uint64_t Store(ThreadIndex thread, const Call& call);
+  bool RecordsCome(const Call& call) const;
   void Match(uint32_t correlation, Launch& launch, uint32_t device);
 
   const ProcessNames* names_;
