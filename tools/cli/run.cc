@@ -1,4 +1,5 @@
 // stallscope run: record a command, say at its end where the time went.
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -100,6 +101,8 @@ std::string OwnSocketPath() {
 }
 
 size_t SummaryWidth() {
+  winsize window{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= 60) return window.ws_col;
   const char* columns = std::getenv("COLUMNS");
   const int width = columns != nullptr ? std::atoi(columns) : 0;
   return width >= 60 ? static_cast<size_t>(width) : 100;

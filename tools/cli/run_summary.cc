@@ -53,7 +53,7 @@ std::string OfOneProcess(const ProcessReport& process, size_t width, bool ascii)
 std::string RunSummary(const BudgetReport& report, const CollectorTotals& totals, const RunFacts& facts, size_t width,
                        bool ascii) {
   std::string text;
-  bool simulated = facts.simulated_gpu;
+  bool simulated = false;
   size_t with_steps = 0;
   for (const ProcessReport& process : report.processes) {
     simulated = simulated || process.simulated_gpu;
@@ -85,7 +85,9 @@ std::string RunSummary(const BudgetReport& report, const CollectorTotals& totals
       absl::StrAppend(&text, "INCOMPLETE ", totals.capture_status.message(), "\n");
     }
   }
-  if (simulated) absl::StrAppend(&text, "gpu        simulated GPU: durations of GPU work are modelled, not measured\n");
+  if (facts.simulated_gpu && !simulated) {
+    absl::StrAppend(&text, "gpu        the simulated GPU was asked for and no process used it\n");
+  }
   return text;
 }
 

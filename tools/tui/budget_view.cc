@@ -51,6 +51,15 @@ std::string Rate(uint64_t count, int64_t wall_ns) {
   return rate >= 100 ? Grouped(static_cast<int64_t>(rate + 0.5)) : Grouped(static_cast<int64_t>(rate * 10 + 0.5), 1);
 }
 
+// Three latencies in one unit: "p50 16.4  p90 17.1  p99 41.8 ms".
+std::string Latencies(int64_t p50_ns, int64_t p90_ns, int64_t p99_ns) {
+  const bool in_ms = p50_ns >= 1'000'000;
+  const int decimals = in_ms ? (p50_ns >= 10'000'000 ? 1 : 2) : 0;
+  const int64_t unit_ns = in_ms ? (decimals == 1 ? 100'000 : 10'000) : 1000;
+  auto text = [&](int64_t ns) { return Grouped((ns + unit_ns / 2) / unit_ns, decimals); };
+  return absl::StrCat("p50 ", text(p50_ns), "  p90 ", text(p90_ns), "  p99 ", text(p99_ns), in_ms ? " ms" : " us");
+}
+
 std::string Share(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
 // How many decimals of a microsecond a column needs to say something about its smaller lines.
@@ -129,14 +138,19 @@ std::vector<StyledLine> RenderHeader(const ProcessReport& process, const ViewOpt
   absl::StrAppend(&who, separator, options.window_ns > 0 ? "window " + Length(options.window_ns) : "whole run");
   if (!process.agent_level.empty()) absl::StrAppend(&who, separator, "level ", process.agent_level);
   absl::StrAppend(&who, separator, "cost ", Share(process.agent_cost_share));
-  std::vector<StyledLine> lines = {{{"stallscope", Style::kBold}, {Cut(who, options.width - 10), Style::kPlain}}};
+  // Where both do not fit, what is shown matters more than who shows it.
+  std::string title = "stallscope";
+  if (title.size() + Columns(who) > options.width) {
+    title.clear();
+    who = who.substr(separator.size());
+  }
+  std::vector<StyledLine> lines = {{{title, Style::kBold}, {Cut(who, options.width - title.size()), Style::kPlain}}};
   if (options.paused) lines[0].push_back({"  PAUSED", Style::kWarning});
 
   if (process.steps > 0) {
     std::string rates = absl::StrCat("tokens/s ", Rate(process.tokens, process.wall_ns), "   steps/s ",
                                      Rate(process.steps, process.wall_ns));
-    absl::StrAppend(&rates, "   ITL p50 ", Duration(process.itl_p50_ns), "  p90 ", Duration(process.itl_p90_ns),
-                    "  p99 ", Duration(process.itl_p99_ns));
+    absl::StrAppend(&rates, "   ITL ", Latencies(process.itl_p50_ns, process.itl_p90_ns, process.itl_p99_ns));
     if (process.tokens > 0) {
       absl::StrAppend(&rates, "   TPOT ", Duration(process.wall_ns / static_cast<int64_t>(process.tokens)));
     }
