@@ -8,6 +8,7 @@
 
 #include "tests/simgpu/core/simulator.h"
 #include "tests/simgpu/cupti/buffers.h"
+#include "tests/simgpu/cupti/faults.h"
 #include "tests/simgpu/cupti/hooks.h"
 #include "tests/simgpu/cupti/next_record.h"
 #include "tests/simgpu/cupti/stamp.h"
@@ -16,7 +17,9 @@
 
 #define SIMGPU_EXPORT extern "C" __attribute__((visibility("default")))
 
+using simgpu::cupti::ActiveFault;
 using simgpu::cupti::ActivityBuffers;
+using simgpu::cupti::Fault;
 using simgpu::cupti::Switches;
 using simgpu::cupti::UnfinishedRecords;
 
@@ -52,6 +55,7 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersC
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
+  if (ActiveFault() == Fault::kNoDriver) return CUPTI_ERROR_UNKNOWN;
   if (!KnownKind(kind)) return CUPTI_ERROR_INVALID_KIND;
   Switches::Get().SetKind(kind, true);
   return CUPTI_SUCCESS;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/simgpu/cupti/faults.h"
 #include "tests/simgpu/cupti/hooks.h"
 
 namespace simgpu::cupti {
@@ -66,6 +67,8 @@ void Switches::SetDomain(uint32_t domain, bool on) {
 CUptiResult Switches::Subscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc function, void* data,
                                 const char* name) {
   if (subscriber == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (ActiveFault() == Fault::kNoDriver) return CUPTI_ERROR_UNKNOWN;
+  if (ActiveFault() == Fault::kBusy) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   std::lock_guard lock(mutex_);
   if (callback_.load() != nullptr) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   // A subscriber may have no callback (it only wants to own CUPTI): keep one that does nothing.
@@ -93,6 +96,7 @@ bool Switches::IsSubscriber(CUpti_SubscriberHandle subscriber) const {
 }
 
 std::string Switches::SubscriberName() {
+  if (ActiveFault() == Fault::kBusy) return "nsys";
   std::lock_guard lock(mutex_);
   return name_;
 }

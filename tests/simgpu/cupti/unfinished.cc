@@ -2,6 +2,7 @@
 
 #include "tests/simgpu/core/simulator.h"
 #include "tests/simgpu/cupti/buffers.h"
+#include "tests/simgpu/cupti/faults.h"
 #include "tests/simgpu/cupti/stamp.h"
 
 namespace simgpu::cupti {
@@ -37,8 +38,9 @@ void UnfinishedRecords::Release(uint64_t until_ns, bool also_unfinished) {
       held = slots_[next.slot];
       free_slots_.push_back(next.slot);
     }
-    const uint64_t begin = StampOf(held.span.begin_ns);
-    const uint64_t end = held.span.end_ns <= until_ns ? StampOf(held.span.end_ns) : 0;
+    const bool timed = ActiveFault() != Fault::kZeroTimes;
+    const uint64_t begin = timed ? StampOf(held.span.begin_ns) : 0;
+    const uint64_t end = timed && held.span.end_ns <= until_ns ? StampOf(held.span.end_ns) : 0;
     std::memcpy(held.bytes + held.start_offset, &begin, sizeof begin);
     std::memcpy(held.bytes + held.end_offset, &end, sizeof end);
     if (held.completed_offset != 0) std::memcpy(held.bytes + held.completed_offset, &end, sizeof end);
