@@ -1,4 +1,4 @@
-stallscope_agent_sources(llama_entry_points.cc step_marker.cc token_rules.cc)
+stallscope_agent_sources(llama_entry_points.cc token_rules.cc)
 
 if(BUILD_TESTING)
   set(_engine ${CMAKE_CURRENT_LIST_DIR})
