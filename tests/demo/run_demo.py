@@ -116,6 +116,24 @@ class Demo:
         for path in result.get("tables", []):
             self.say(f"table      {self.shown(path)}")
 
+    def compare(self, results):
+        """The runs side by side in a line each, and what to do next."""
+        self.say()
+        for result in results:
+            process = chosen(result["budget"]) if "budget" in result else None
+            if process is None or not process["steps"]:
+                self.say(f"{result['name']:5} no decode step was found")
+                continue
+            lines = sorted(process["lines"].items(), key=lambda line: -line[1]["ns"])[:3]
+            itl = process["itl_us"]
+            where = "simulated GPU" if result["simulated_gpu"] else process["gpu"] or "no GPU"
+            self.say(f"{result['name']:5} {where:14} {process['tokens'] * 1e9 / process['wall_ns']:>9,.1f} tokens/s   "
+                     f"ITL p50 {itl['p50'] / 1e3:,.2f} ms, p99 {itl['p99'] / 1e3:,.2f} ms   "
+                     + ", ".join(f"{name} {line['share'] * 100:.0f} %" for name, line in lines if line["ns"]))
+        if results and "budget" in results[-1]:
+            tool = self.shown(self.stallscope)
+            self.say(f"\nLook again: {tool} budget {self.shown(results[0]['capture'])}      Every event: {tool} dump ...")
+
     @staticmethod
     def shown(path):
         return os.path.relpath(path)
@@ -140,7 +158,9 @@ class Demo:
                 self.show(results[-1])
             if self.interrupt.seen:
                 break
-        if self.json:
+        if not self.json:
+            self.compare(results)
+        else:
             print(json.dumps({"schema": "stallscope.demo/1", "seconds": self.seconds, "runs": results,
                               "notes": self.notes}, indent=1))
         if self.interrupt.seen:
