@@ -15,15 +15,16 @@ import pathlib
 import re
 import sys
 
-# In the order of the data's way. Stages in one tuple are side branches: they may not include each other.
+# In the order in which one stage builds on another. Stages in one tuple are side branches: they may not include each
+# other. windows comes before budget: it is only sums, and the analysis of a process (budget) is what fills them.
 STAGES = [
     ("base",),
     ("ingest",),
     ("timeline",),
     ("steps",),
+    ("windows",),
     ("budget",),
     ("verdict",),
-    ("windows",),
     ("capture",),
     ("tables",),
     ("serve", "export"),
