@@ -54,14 +54,16 @@ AwaitedWork AwaitedWorkFinder::Find(ThreadIndex thread, const Call& call) const 
   uint32_t stream = 0;
   HostNs launched_before = call.begin;
   if (IsBlockingCopy(call)) {
+    // It waits for what its stream did before it, then for itself.
     const Launch* launch = timeline_.launches().Find(call.correlation);
     if (launch == nullptr || launch->records == 0) return work;
-    work.known = true;
-    account.Add(launch->first_op_begin, launch->last_op_end,
-                call.copy_kind == wire::CopyKind::kDeviceToHost ? Line::kGpuCopyD2h : Line::kGpuCopyH2d);
+    device_id = launch->device;
+    stream = launch->stream;
+    one_stream = true;
+    launched_before = call.begin + 1;
+  } else if (!timeline_.DeviceOfThread(thread, &device_id)) {
     return work;
   }
-  if (!timeline_.DeviceOfThread(thread, &device_id)) return work;
   if (call.call_class == wire::CudaCallClass::kSyncStream) {
     const Timeline::StreamPlace* place = timeline_.PlaceOfStream(call.object, thread);
     if (place == nullptr) {
@@ -109,7 +111,9 @@ AwaitedWork AwaitedWorkFinder::Find(ThreadIndex thread, const Call& call) const 
     account.Add(op.begin, op.end, op.line);
   }
   // Only calls that wait for a whole stream or device can wait for more than the event after the copy would have.
-  if (call.call_class != wire::CudaCallClass::kSyncEvent && last_copy_end != INT64_MIN) {
+  const bool waits_for_all =
+      call.call_class == wire::CudaCallClass::kSyncDevice || call.call_class == wire::CudaCallClass::kSyncStream;
+  if (waits_for_all && last_copy_end != INT64_MIN) {
     work.unneeded_ns = std::max<int64_t>(0, work.end - std::max(last_copy_end, call.begin));
   }
   return work;

@@ -169,7 +169,7 @@ void WalkBack::ChargeBlockingCuda(const Request& request, ThreadIndex thread, co
     sheet->ChargeIdleGpu(Line::kHostWakeup, split, to, MakeCause(CauseKind::kWithinClockError, 0, thread));
   }
   if (IsBlockingCopy(call)) {
-    // Before its own work began the call prepared it (pinning, staging); while it ran, another device may have.
+    // Before its own work began the call prepared it (pinning, staging).
     sheet->ChargeIdleGpu(Line::kHostCopyApi, from, split, cause);
   } else {
     sheet->ChargeIdleGpu(work.last_line, from, split, cause);  // this device was idle, the awaited one worked
