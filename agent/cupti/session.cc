@@ -41,7 +41,8 @@ constexpr Kind kKinds[] = {
     {CUPTI_ACTIVITY_KIND_MEMCPY, Level::kBudget, Level::kNodes},
     {CUPTI_ACTIVITY_KIND_MEMCPY2, Level::kBudget, Level::kNodes},
     {CUPTI_ACTIVITY_KIND_MEMSET, Level::kBudget, Level::kNodes},
-    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, Level::kBudget, Level::kNodes},
+    // Says no more about a wait than the call does; for people who look at every record.
+    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, Level::kKernels, Level::kNodes},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, Level::kBudget, Level::kKernels},
 };
 constexpr uint32_t kKindCount = sizeof(kKinds) / sizeof(kKinds[0]);
