@@ -94,10 +94,14 @@ void AddBudgetCommand(CLI::App& program, int* exit_code) {
   CLI::App* command = program.add_subcommand("budget", "Where did each token's time go in this capture?");
   command->add_option("FILE", options->file, "a capture (.stallcap)")->required();
   command->add_flag("--json", options->json, "the document of schema stallscope.budget/1");
-  command->add_option("--window", options->window, "only the last 10s, 500ms, 5m; or all")->capture_default_str();
-  command->add_option("--process", options->pid, "only this pid");
-  command->add_option("--vocab", options->analysis.vocabulary,
-                      "size of the model's vocabulary (default: learn it from copy sizes)");
+  command->add_option("--window", options->window, "only the last 10s, 500ms, 5m; or all")
+      ->type_name("LENGTH")
+      ->capture_default_str();
+  command->add_option("--process", options->pid, "only this pid")->type_name("PID");
+  command
+      ->add_option("--vocab", options->analysis.vocabulary,
+                   "size of the model's vocabulary (default: learn it from copy sizes)")
+      ->type_name("N");
   command->footer(
       "The lines of a process sum to its wall time exactly; hidden time lies behind GPU work and is in no sum.\n\n"
       "Example:\n  stallscope budget run.stallcap --json | jq '.processes[0].lines[\"host.sync_overwait\"]'");

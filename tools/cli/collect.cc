@@ -62,12 +62,17 @@ void AddCollectCommand(CLI::App& program, int* exit_code) {
   options->http_address = "127.0.0.1:0";
   CLI::App* command = program.add_subcommand(
       "collect", "How do I watch processes that come and go, with one collector for all of them?");
-  command->add_option("--listen", options->socket_path, "unix socket for the agents (default: the one they look for)");
+  command->add_option("--listen", options->socket_path, "unix socket for the agents (default: the one they look for)")
+      ->type_name("SOCKET");
   command->add_option("--http", options->http_address, "address of the live view, port 0: any free one")
+      ->type_name("IP:PORT")
       ->capture_default_str();
-  command->add_option("--capture", options->capture_path, "write everything received into this file (.stallcap)");
-  command->add_option("--vocab", options->analysis.vocabulary,
-                      "size of the model's vocabulary (default: learn it from copy sizes)");
+  command->add_option("--capture", options->capture_path, "write everything received into this file (.stallcap)")
+      ->type_name("FILE");
+  command
+      ->add_option("--vocab", options->analysis.vocabulary,
+                   "size of the model's vocabulary (default: learn it from copy sizes)")
+      ->type_name("N");
   command->add_flag("--quiet", options->quiet, "errors only");
   command->footer(
       "Runs until Ctrl-C or SIGTERM; the capture is then complete. A capture that cannot be written any more (full "

@@ -42,7 +42,7 @@ void AddDumpCommand(CLI::App& program, int* exit_code) {
       ->transform(CLI::CheckedTransformer(
                       std::map<std::string, DumpFormat>{{"text", DumpFormat::kText}, {"json", DumpFormat::kJson}})
                       .description("{text,json}"));
-  command->add_option("--process", options->pid, "only this pid");
+  command->add_option("--process", options->pid, "only this pid")->type_name("PID");
   command->footer(
       "Times are seconds of the machine's monotonic clock; an event stands at its begin. Events are sorted within a "
       "window of\n"

@@ -97,9 +97,13 @@ void AddPsCommand(CLI::App& program, int* exit_code) {
   auto options = std::make_shared<PsOptions>();
   CLI::App* command = program.add_subcommand("ps", "Which processes are recorded, and how completely?");
   command->add_flag("--json", options->json, "a document of schema stallscope.processes/1");
-  auto* socket = command->add_option("--collector", options->socket,
-                                     "socket of the collector to ask (default: yours, else the newest)");
-  command->add_option("--http", options->http, "HTTP address of the collector to ask")->excludes(socket);
+  auto* socket = command
+                     ->add_option("--collector", options->socket,
+                                  "socket of the collector to ask (default: yours, else the newest)")
+                     ->type_name("SOCKET");
+  command->add_option("--http", options->http, "HTTP address of the collector to ask")
+      ->type_name("IP:PORT")
+      ->excludes(socket);
   command->footer("Example:\n  stallscope ps --json | jq '.processes[].pid'");
   command->callback([options, exit_code] { *exit_code = Ps(*options); });
 }

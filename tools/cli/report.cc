@@ -93,16 +93,19 @@ void AddReportCommand(CLI::App& program, int* exit_code) {
   CLI::App* command = program.add_subcommand(
       "report", "Which API calls, kernels, copies and OS waits took how long, in the tables that nsys users know?");
   command->add_option("FILE", options->file, "a capture (.stallcap)")->required();
-  command->add_option(
-      "--report", options->names,
-      "names with commas between: osrt_sum, cuda_api_sum, cuda_gpu_kern_sum, cuda_gpu_mem_time_sum (default: all)");
+  command
+      ->add_option(
+          "--report", options->names,
+          "names with commas between: osrt_sum, cuda_api_sum, cuda_gpu_kern_sum, cuda_gpu_mem_time_sum (default: all)")
+      ->type_name("NAMES");
   command->add_option("--format", options->format, "csv, table or json (default: table; csv into files)")
       ->transform(CLI::CheckedTransformer(std::map<std::string, TableFormat>{{"csv", TableFormat::kCsv},
                                                                              {"table", TableFormat::kTable},
                                                                              {"json", TableFormat::kJson}})
                       .description("{csv,table,json}"))
       ->each([options](const std::string&) { options->format_given = true; });
-  command->add_option("-o,--output", options->output_base, "write files BASE_REPORT.csv and print their names");
+  command->add_option("-o,--output", options->output_base, "write files BASE_REPORT.csv and print their names")
+      ->type_name("BASE");
   command->footer(
       "Time (%) is the share of the rows listed, never of the wall time: for that see stallscope budget.\n"
       "A table without rows is skipped, with a line on stderr.\n\n"

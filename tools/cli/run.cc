@@ -108,6 +108,14 @@ size_t SummaryWidth() {
   return width >= 60 ? static_cast<size_t>(width) : 100;
 }
 
+// The usage line of `run`: the option parser knows nothing of the command.
+class RunHelp : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: stallscope run [OPTIONS] -- COMMAND [ARGUMENTS]\n";
+  }
+};
+
 class RecordedRun {
  public:
   explicit RecordedRun(const RunOptions& options) : options_(options) {}
@@ -264,24 +272,30 @@ void AddRunCommand(CLI::App& program, const std::vector<std::string>& words, int
   options->command = words;
   CLI::App* command =
       program.add_subcommand("run", "Where did the time of this command's tokens go, from its start to its end?");
+  command->formatter(std::make_shared<RunHelp>());
   command->add_option("--level", options->level, "detail: budget, kernels or nodes")
       ->check(CLI::IsMember({"budget", "kernels", "nodes"}))
       ->capture_default_str();
   auto* capture =
-      command->add_option("--capture", options->capture, "write everything received into this file (.stallcap)");
+      command->add_option("--capture", options->capture, "write everything received into this file (.stallcap)")
+          ->type_name("FILE");
   command->add_option("--gpu", options->gpu, "real, or simulated: CUDA libraries that model a GPU")
       ->check(CLI::IsMember({"real", "simulated"}))
       ->capture_default_str();
   command
       ->add_option("--collector", options->collector,
                    "socket of a running collector (default: one is started for this run)")
+      ->type_name("SOCKET")
       ->excludes(capture);
-  command->add_option("--http", options->http, "address of the live view, port 0: any free one")->capture_default_str();
-  command->add_option("--vocab", options->vocabulary,
-                      "size of the model's vocabulary (default: learn it from copy sizes)");
+  command->add_option("--http", options->http, "address of the live view, port 0: any free one")
+      ->type_name("IP:PORT")
+      ->capture_default_str();
+  command
+      ->add_option("--vocab", options->vocabulary, "size of the model's vocabulary (default: learn it from copy sizes)")
+      ->type_name("N");
   command->add_flag("--live", options->live, "show the budget while the command runs");
-  command->add_option("--command-output", options->command_output,
-                      "stdout and stderr of the command go into this file");
+  command->add_option("--command-output", options->command_output, "stdout and stderr of the command go into this file")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "at the end, print the budget (schema stallscope.budget/1) on stdout");
   command->add_flag("--quiet", options->quiet, "errors only");
   command->prefix_command();

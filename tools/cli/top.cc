@@ -81,11 +81,16 @@ void AddTopCommand(CLI::App& program, int* exit_code) {
   CLI::App* command = program.add_subcommand("top", "Where does each token's time go right now?");
   command->add_flag("--once", options->once, "print the present state and end");
   command->add_flag("--json", options->json, "with --once (implied): the document of schema stallscope.budget/1");
-  command->add_option("--window", options->window, "how far back: 1s, 10s, 60s, 5m, or all")->capture_default_str();
-  command->add_option("--process", options->pid, "pid to begin with (default: the busiest)");
-  auto* socket = command->add_option("--collector", options->socket,
-                                     "socket of the collector to ask (default: yours, else the newest)");
+  command->add_option("--window", options->window, "how far back: 1s, 10s, 60s, 5m, or all")
+      ->type_name("LENGTH")
+      ->capture_default_str();
+  command->add_option("--process", options->pid, "pid to begin with (default: the busiest)")->type_name("PID");
+  auto* socket = command
+                     ->add_option("--collector", options->socket,
+                                  "socket of the collector to ask (default: yours, else the newest)")
+                     ->type_name("SOCKET");
   command->add_option("--http", options->http, "HTTP address of the collector to ask, as 127.0.0.1:9417")
+      ->type_name("IP:PORT")
       ->excludes(socket);
   command->footer(
       "Keys: w window, t per token or per step, p next process, space pause, q quit, ? help.\n"
