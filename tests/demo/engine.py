@@ -28,7 +28,7 @@ class Workload:
         return {}
 
     def command(self, backend, sequences, threads, seconds):
-        return [str(self.program), "--sequences", str(sequences), "--seconds", str(seconds)]
+        return [str(self.program), "--sequences", str(sequences), "--seconds", str(seconds), "--json"]
 
 
 class LlamaCpp:
