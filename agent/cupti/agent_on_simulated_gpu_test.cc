@@ -18,7 +18,8 @@ using wire::CudaCallClass;
 using wire::GpuOpKind;
 
 // stallscope.v1.State.What
-constexpr uint32_t kCuptiActive = 2, kCuptiMissing = 4, kCudaInitialized = 6, kSimulatedGpu = 7;
+constexpr uint32_t kCuptiActive = 2, kCuptiTaken = 3, kCuptiMissing = 4, kCuptiReturned = 5, kCudaInitialized = 6,
+                   kSimulatedGpu = 7;
 
 constexpr int kSteps = 200;
 
@@ -106,6 +107,16 @@ TEST(AgentOnSimulatedGpu, LevelOff_SendsNoEvent) {
   ASSERT_EQ(received.exit_code, 0) << received.output;
   EXPECT_TRUE(received.calls.empty());
   EXPECT_TRUE(received.ops.empty());
+}
+
+TEST(AgentOnSimulatedGpu, HeldByAnotherTool_IsSaidAndTakenBackWhenFree) {
+  const Received received = RunUnderAgent({"cupti_holder", "2.5"});
+  ASSERT_EQ(received.exit_code, 0);
+  EXPECT_TRUE(Has(received.states, kCuptiTaken));
+  EXPECT_TRUE(Has(received.states, kCuptiReturned));
+  EXPECT_FALSE(Has(received.states, kCuptiActive));
+  EXPECT_FALSE(received.ops.empty());
+  EXPECT_EQ(CountOf(received, CudaCallClass::kSyncDevice), 2);  // seen without CUPTI too
 }
 
 TEST(AgentOnSimulatedGpu, NoCupti_CallsAreStillSeenAndSaySo) {

@@ -5,15 +5,20 @@ if(BUILD_TESTING)
   set(_cupti ${CMAKE_CURRENT_LIST_DIR})
   stallscope_test(agent_cupti_test
     SRCS ${_cupti}/activity_decoder_test.cc ${_cupti}/record_sizes_test.cc ${_cupti}/buffer_pool_test.cc
+         ${_cupti}/library_clock_test.cc ${_cupti}/library_clock.cc
          ${_cupti}/activity_decoder.cc ${_cupti}/record_sizes.cc ${_cupti}/buffer_pool.cc ${_cupti}/name_ids.cc
          ${_cupti}/../cuda/fake_agent.cc
     LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})
   target_compile_definitions(agent_cupti_test PRIVATE
     STALLSCOPE_REAL_CUPTI="${CUPTI_INCLUDE_DIR}/../lib/libcupti.so.13")
 
+  stallscope_program(cupti_holder SRCS ${_cupti}/cupti_holder.cc
+    LIBS simgpu_cudart stallscope_cuda_headers ${CMAKE_DL_LIBS})
+  set_target_properties(cupti_holder PROPERTIES SKIP_BUILD_RPATH TRUE)
+  target_link_options(cupti_holder PRIVATE -Wl,--allow-shlib-undefined)
   # With the built agent, the simulated GPU and the decode loop.
   stallscope_test(agent_on_simulated_gpu_test
     SRCS ${_cupti}/agent_on_simulated_gpu_test.cc ${_cupti}/received_frames.cc
     LIBS stallscope_proto LABELS system TIMEOUT 120)
-  add_dependencies(agent_on_simulated_gpu_test stallscope_agent simgpu decode_workload)
+  add_dependencies(agent_on_simulated_gpu_test stallscope_agent simgpu decode_workload cupti_holder)
 endif()
