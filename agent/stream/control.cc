@@ -72,7 +72,7 @@ void ReadControl(Reader reader, ControlRequest* request, bool* failed) noexcept 
     const uint64_t value = reader.Varint();
     switch (field) {
       case 1:
-        request->has_level = value <= 3, request->level = static_cast<uint32_t>(value);
+        if (value <= 3) request->has_level = true, request->level = static_cast<uint32_t>(value);
         break;
       case 2:
         request->has_threshold = true, request->wait_threshold_ns = static_cast<uint32_t>(value);

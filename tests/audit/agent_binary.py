@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Checks libstallscope.so as a binary: what it needs, exports and takes from the program it is loaded into.
+
+usage: agent_binary.py LIBRARY EXPORTS_ALLOW_LIST
+"""
+import re
+import subprocess
+import sys
+
+NEWEST_GLIBC = (2, 34)
+MOST_TLS_BYTES = 64
+MAY_NEED = {"libc.so.6", "ld-linux-x86-64.so.2"}
+# The version nodes that the agent defines itself carry glibc's names; they are not needs.
+WEAK_BY_TOOLCHAIN = {"_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize", "__gmon_start__"}
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def needed(library):
+    return set(re.findall(r"\(NEEDED\).*\[(.+)\]", run("readelf", "-dW", library)))
+
+
+def symbols(library):
+    """(kind letter, name with version) of the dynamic symbol table."""
+    for line in run("nm", "-D", library).splitlines():
+        parts = line.split()
+        yield (parts[-2], parts[-1])
+
+
+def tls_bytes(library):
+    for line in run("readelf", "-lW", library).splitlines():
+        fields = line.split()
+        if fields and fields[0] == "TLS":
+            return int(fields[5], 16)
+    return 0
+
+
+def problems(library, allow_list):
+    for name in sorted(needed(library) - MAY_NEED):
+        yield f"NEEDED {name}: only libc may be needed"
+    patterns = [line.strip() for line in open(allow_list) if line.strip() and not line.startswith("#")]
+    allowed = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+    exported = set()
+    for kind, name in symbols(library):
+        if kind == "U" or kind == "w":
+            version = re.search(r"@GLIBC_(\d+)\.(\d+)", name)
+            if version and tuple(map(int, version.groups())) > NEWEST_GLIBC:
+                yield f"{name}: newer than GLIBC_{'.'.join(map(str, NEWEST_GLIBC))}"
+            if not version and name not in WEAK_BY_TOOLCHAIN:
+                yield f"{name}: undefined without a version, so not from libc"
+        else:
+            exported.add(name)
+            if not allowed.fullmatch(name):
+                yield f"{name}: exported, but not in {allow_list}"
+    if len(exported) < 60:
+        yield f"only {len(exported)} names are exported: the hooks are missing"
+    tls = tls_bytes(library)
+    if tls == 0 or tls > MOST_TLS_BYTES:
+        yield f"static TLS is {tls} bytes, must be 1 to {MOST_TLS_BYTES}"
+    dynamic = run("readelf", "-dW", library)
+    for flag in ("NOW", "NODELETE"):
+        if not re.search(rf"FLAGS.*\b{flag}\b", dynamic):
+            yield f"linked without {flag}"
+    if "TEXTREL" in dynamic:
+        yield "has text relocations"
+    if re.search(r"GNU_STACK.*RWE", run("readelf", "-lW", library)):
+        yield "asks for an executable stack"
+
+
+def main():
+    found = list(problems(*sys.argv[1:3]))
+    for problem in found:
+        print(problem)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
