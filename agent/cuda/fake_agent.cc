@@ -17,7 +17,7 @@ wire::Header g_fake_header;
 
 }  // namespace
 
-thread_local ThreadLocal t_local = {};
+constinit thread_local ThreadLocal t_local = {};
 
 FakeAgent& Fake() { return *Instance(); }
 void ResetFake() { Instance() = std::make_unique<FakeAgent>(); }
