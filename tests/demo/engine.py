@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-VOCAB = 2048
+VOCAB = 8192
 
 
 class EngineMissing(Exception):
