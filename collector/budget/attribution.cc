@@ -194,14 +194,15 @@ void Attribution::SumHidden(const StepInterval& step, StepBudget* budget) {
       const Call& call = calls[i];
       if (call.begin >= step.end) continue;
       if (timeline->InsideBlockingCuda(i)) continue;
-      const Line line = LineOfCall(call);
+      Line line = LineOfCall(call);
       HostNs begin = std::max(call.begin, step.begin);
       const HostNs end = std::min(call.end, step.end);
-      if (IsBlockingCuda(call) && !IsBlockingCopy(call)) {
+      if (IsBlockingCuda(call)) {
         // While the awaited work runs the wait is what it is for; only its over-wait is hidden time.
         const AwaitedWork work = awaited_.Find(thread, call);
         if (OverWait(call, work, options_.skew_margin_ns) == 0) continue;
         begin = std::max(begin, work.end);
+        line = Line::kHostSyncOverwait;
       }
       const int64_t busy = BusyWithin(begin, end);
       if (busy == 0) continue;

@@ -25,6 +25,9 @@ constexpr int64_t kLongestStepNs = 30'000'000'000;
 // Fed without Advance (a capture file), the analysis advances itself once so many events have come.
 constexpr uint64_t kSelfAdvanceEvents = 8192;
 
+// How much a lost record takes from the confidence in the steps, as a multiple of its share of all records.
+constexpr double kLossWeight = 4;
+
 // State.What of the schema, which this library does not link.
 enum StateWhat : uint32_t {
   kLevel = 1,
@@ -363,6 +366,12 @@ ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
   report.segmentation_method = std::move(verdict.method);
   report.segmentation_confidence = verdict.confidence;
   report.segmentation_why = std::move(verdict.why);
+  if (sums.dropped > 0 && verdict.confidence > 0) {
+    // A lost read-back or wait costs a step; each step needs several records, so its share of lost steps is a multiple.
+    const double lost = static_cast<double>(sums.dropped) / static_cast<double>(sums.dropped + sums.events);
+    report.segmentation_confidence *= std::max(0.0, 1 - kLossWeight * lost);
+    absl::StrAppend(&report.segmentation_why, "; less for ", sums.dropped, " lost records");
+  }
   report.begin = sums.first_begin;
   report.end = sums.last_end;
   report.wall_ns = sums.wall_ns;

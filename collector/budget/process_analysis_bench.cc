@@ -65,9 +65,24 @@ void BuildStep(TraceBuilder* trace) {
       .MutexLock(3200, 3220, kMutex);
 }
 
-void BM_DecodeSteps(benchmark::State& state) {
+// The worst case for attribution: every kernel ends a gap, and each gap is walked back over a hand-over between
+// threads.
+void BuildLaunchBoundStep(TraceBuilder* trace) {
+  constexpr uint64_t kQueue = 0x200, kBack = 0x201;
+  uint32_t k = 1;
+  double t = 10;
+  for (; k <= 40; ++k, t += 100) {
+    trace->Thread("Main").CondWait(t, t + 40, kQueue).Launch(t + 45, t + 55, k).Signal(t + 60, kBack);
+    trace->Thread("Feeder").CondWait(t - 35, t - 30, kBack).Signal(t + 35, kQueue);
+    trace->Gpu().OnStream(7).Kernel(t + 56, t + 70, k, "gemm");
+  }
+  trace->Thread("Main").GraphLaunch(t, t + 10, k).CopyAsync(t + 10, t + 15, k + 1, 128).StreamSync(t + 20, t + 200);
+  trace->Gpu().Graph(t + 10, t + 150, k).CopyD2h(t + 150, t + 152, k + 1, 128);
+}
+
+void RunSteps(benchmark::State& state, void (*build)(TraceBuilder*)) {
   TraceBuilder trace;
-  BuildStep(&trace);
+  build(&trace);
   Events step;
   Recorder recorder(&step);
   trace.Feed(&recorder);
@@ -107,7 +122,12 @@ void BM_DecodeSteps(benchmark::State& state) {
                                                                  report.lines[static_cast<int>(Line::kHostCpu)].ns) /
                                              1000 / static_cast<double>(std::max<uint64_t>(1, report.steps));
 }
+
+void BM_DecodeSteps(benchmark::State& state) { RunSteps(state, BuildStep); }
 BENCHMARK(BM_DecodeSteps);
+
+void BM_LaunchBoundSteps(benchmark::State& state) { RunSteps(state, BuildLaunchBoundStep); }
+BENCHMARK(BM_LaunchBoundSteps);
 
 }  // namespace
 }  // namespace stallscope
