@@ -304,6 +304,51 @@ TEST(Attribution, HostTimeBehindGpuWork_IsHiddenNotCharged) {
   EXPECT_EQ(analysed.Us(0, Line::kHostAlloc), 0);
 }
 
+TEST(Attribution, DeviceWideWait_PartAfterTheReadBackIsUnneeded) {
+  TraceBuilder trace;
+  trace.Thread("Main").Marker(0).OnStream(0x20).Launch(0, 5, 1).OnStream(0x10).Launch(5, 10, 2);
+  trace.Thread("Main").CopyAsync(10, 15, 3, 8).DeviceSync(20, 805).Marker(900);
+  trace.Gpu().OnStream(7).Kernel(20, 500, 2, "gemm").CopyD2h(500, 510, 3, 8);
+  trace.Gpu().OnStream(8).Kernel(30, 800, 1, "nccl");
+  AnalysedTrace analysed(&trace);
+  ASSERT_EQ(analysed.Report().syncs.size(), 1u);
+  EXPECT_EQ(analysed.Report().syncs[0].unneeded_ns, 290'000);
+  EXPECT_EQ(analysed.Report().syncs[0].over_wait_ns, 0);
+}
+
+TEST(Attribution, EventWait_LaterWorkOfTheStreamIsNotWaitedFor) {
+  TraceBuilder trace;
+  // The next step's graph runs behind the copy that the event stands for; the wait for the event returns 300 us late.
+  trace.Thread("Main").Marker(0).Launch(0, 5, 1).CopyAsync(5, 10, 2, 8).EventRecord(10, 12, 0x99).Launch(12, 20, 3);
+  trace.Thread("Main").EventSync(20, 900, 0x99).Marker(1000);
+  trace.Gpu().Kernel(10, 590, 1, "gemm").CopyD2h(590, 600, 2, 8).Kernel(600, 1500, 3, "gemm");
+  AnalysedTrace analysed(&trace);
+  ASSERT_EQ(analysed.Report().syncs.size(), 1u);
+  EXPECT_EQ(analysed.Report().syncs[0].over_wait_ns, 300'000);
+  EXPECT_EQ(analysed.Report().syncs[0].idle_inside_ns, 300'000);
+  EXPECT_EQ(analysed.Report().syncs[0].unneeded_ns, 0);
+  // The GPU worked all the while, so it cost the step nothing.
+  EXPECT_EQ(analysed.Us(0, Line::kHostSyncOverwait), 0);
+  EXPECT_EQ(analysed.HiddenUs(0, Line::kHostSyncOverwait), 300);
+}
+
+TEST(Attribution, CallsWhileCapturing_AreGraphBuild) {
+  TraceBuilder trace;
+  trace.Thread("Main")
+      .Marker(0)
+      .WithFlags(wire::kCudaFlagCapturing)
+      .Launch(10, 40, 7)
+      .WithFlags(0)
+      .Cuda(wire::CudaCallClass::kGraphBuild, 40, 90)
+      .GraphLaunch(90, 100, 8)
+      .Marker(300);
+  trace.Gpu().Graph(100, 290, 8);
+  AnalysedTrace analysed(&trace);
+  EXPECT_EQ(analysed.Us(0, Line::kHostGraphBuild), 80);
+  EXPECT_EQ(analysed.Us(0, Line::kHostLaunch), 10);
+  EXPECT_EQ(analysed.Us(0, Line::kGpuGraph), 190);
+}
+
 TEST(Attribution, TwoDevices_TheOneThatDeliversIsCharged) {
   TraceBuilder trace;
   trace.Thread("Zero").OnStream(0x10).Launch(0, 5, 1);

@@ -102,8 +102,9 @@ class Analysis final : public ProcessAnalysis {
   void Fed() {
     if (++events_since_advance_ < kSelfAdvanceEvents) return;
     events_since_advance_ = 0;
-    if (timeline_.latest() - advanced_to_ >= kReorderNs / 2 || advanced_to_ == INT64_MIN)
+    if (advanced_to_ == INT64_MIN || timeline_.latest() - advanced_to_ >= kReorderNs / 2) {
       AdvanceTo(timeline_.latest(), false);
+    }
   }
   void CountLate() {
     ++windows_.total().late;
