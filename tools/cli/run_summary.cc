@@ -72,9 +72,12 @@ std::string RunSummary(const BudgetReport& report, const CollectorTotals& totals
                     "No process was recorded: the command ended before the agent said hello, or started none that "
                     "could load it.\n");
   }
-  absl::StrAppend(&text, "received   ", Grouped(static_cast<int64_t>(totals.events)), " events in ",
-                  Grouped(static_cast<int64_t>(totals.socket_bytes)), " bytes from ", totals.processes_seen,
-                  totals.processes_seen == 1 ? " process" : " processes", "\n");
+  absl::StrAppend(&text, "received   ", Grouped(static_cast<int64_t>(totals.events)), " events");
+  if (totals.socket_bytes != 0) {  // known for a collector of our own only
+    absl::StrAppend(&text, " in ", Grouped(static_cast<int64_t>(totals.socket_bytes)), " bytes from ",
+                    totals.processes_seen, totals.processes_seen == 1 ? " process" : " processes");
+  }
+  text += "\n";
   for (const std::string& notice : totals.notices) absl::StrAppend(&text, "note       ", notice, "\n");
   if (!facts.capture_path.empty()) {
     if (totals.capture_status.ok()) {
