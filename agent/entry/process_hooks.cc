@@ -87,6 +87,15 @@ STALLSCOPE_EXPORT(int, daemon, (int nochdir, int noclose)) {
   return result;
 }
 
+// When the first thread leaves, the process lives until its last thread ends, and that one runs exit(): it must be the
+// program's, with the program's descriptors. So our thread goes, for good.
+STALLSCOPE_EXPORT(void, pthread_exit, (void* value)) {
+  if (StreamingStarted() && IsThisProcess() && RawSyscall(SYS_gettid) == RawSyscall(SYS_getpid))
+    LeaveStreamingForGood();
+  STALLSCOPE_REAL(pthread_exit)(value);
+  __builtin_unreachable();
+}
+
 STALLSCOPE_EXPORT(void, _exit, (int status)) {
   if (IsThisProcess()) SayGoodbye(/*exec=*/false);
   STALLSCOPE_REAL(_exit)(status);

@@ -48,6 +48,7 @@ namespace stallscope::agent {
   X(int, pthread_attr_init, (pthread_attr_t*), nullptr)                                                    \
   X(int, pthread_attr_setstacksize, (pthread_attr_t*, size_t), nullptr)                                    \
   X(int, pthread_attr_destroy, (pthread_attr_t*), nullptr)                                                 \
+  X(void, pthread_exit, (void*), nullptr)                                                                  \
   X(void, pthread_testcancel, (), nullptr)                                                                 \
   X(int, pthread_cond_clockwait, (pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*), nullptr) \
   X(long, syscall, (long, long, long, long, long, long, long), nullptr)                                    \

@@ -201,11 +201,12 @@ uint32_t Streamer::Round(uint64_t now_ns) noexcept {
       taken += DrainSlot(index, now_ns);
       if (output_.bytes() >= kSendAtBytes && !Flush(now_ns)) break;
     }
-    if (connection_.open() && now_ns >= next_health_ns_ && output_sent_ == 0) {
+    // Counters of loss are published with the frames that skip it, so Health comes after they are on their way.
+    if (connection_.open() && output_sent_ == 0 && Flush(now_ns) && now_ns >= next_health_ns_) {
       WriteHealth(now_ns);
       next_health_ns_ = now_ns + kSecondNs;
+      Flush(now_ns);
     }
-    if (connection_.open() && output_sent_ == 0) Flush(now_ns);
   }
   if (now_ns >= next_reap_ns_ || slots_are_scarce_) {
     Reap();
@@ -216,12 +217,12 @@ uint32_t Streamer::Round(uint64_t now_ns) noexcept {
 
 void Streamer::Finish(uint64_t deadline_ns, bool goodbye, bool exec) noexcept {
   if (!connection_.open()) return;
-  next_health_ns_ = 0;  // the last counters belong to what was recorded
   bool written = false;
   for (uint64_t now_ns = MonotonicNs(); now_ns < deadline_ns && connection_.open(); now_ns = MonotonicNs()) {
     if (Flush(now_ns)) {
       if (written) break;
       if (Round(now_ns) == 0 && connection_.open() && output_sent_ == 0) {
+        WriteHealth(now_ns);
         if (goodbye) WriteGoodbye(&output_, now_ns, exec);
         written = true;
         continue;

@@ -19,6 +19,8 @@ bool StreamingStarted() noexcept;
 // Ends the thread and waits for that; then goes on as a process without one. For a fork that must find no second
 // thread.
 void StopStreamingThread() noexcept;
+// The same, and it never starts again in this process.
+void LeaveStreamingForGood() noexcept;
 
 // The process ends here on purpose, or becomes another program: what is recorded so far goes out, then Goodbye. Waits
 // at most 200 ms for the streaming thread to do it.

@@ -40,11 +40,12 @@ constinit Connection g_quiet_connection = {};  // in the program's descriptor ta
 constinit uint64_t g_hellos = 0;
 constinit std::atomic<bool> g_said_goodbye{false};
 constinit std::atomic<bool> g_detached{false};
-constinit bool g_own_table = false;  // the thread's descriptors are not the program's
+constinit std::atomic<bool> g_no_more{false};  // the first thread has left
+constinit bool g_own_table = false;            // the thread's descriptors are not the program's
 
 constexpr uint64_t kBusyNs = 5'000'000, kIdleNs = 50'000'000;
 constexpr uint64_t kGoodbyeNs = 200'000'000;
-constexpr uint64_t kHandOverNs = 60'000'000;
+constexpr uint64_t kHandOverNs = 5'000'000;
 constexpr uint64_t kAloneCheckNs = 100'000'000;
 
 void FutexWait(std::atomic<uint32_t>* word, uint32_t value, uint64_t timeout_ns) noexcept {
@@ -81,7 +82,8 @@ void TakeOwnDescriptorTable(OwnFd* memory_fd, Connection* connection) noexcept {
 #endif
 }
 
-// The leader ended by pthread_exit and nobody else is left: the process ends when this thread does.
+// The leader is gone, not by the pthread_exit that agent/entry hooks, and nobody else is left: the process ends when
+// this thread does.
 bool ProcessIsOver() noexcept { return ThreadCount() == 2 && LeaderIsZombie(); }
 
 void Sleep(uint64_t interval_ns) noexcept {
@@ -237,7 +239,7 @@ bool StreamingStarted() noexcept {
 }
 
 void StartStreamingThread() noexcept {
-  if (g_detached || g_said_goodbye) return;
+  if (g_detached || g_no_more || g_said_goodbye) return;
   uint32_t state = g_thread_state.load(std::memory_order_acquire);
   if (state == kEnded) {
     JoinThread();
@@ -274,6 +276,11 @@ void StopStreamingThread() noexcept {
   SayHelloWithoutThread();
 }
 
+void LeaveStreamingForGood() noexcept {
+  g_no_more = true;
+  StopStreamingThread();
+}
+
 void SayGoodbye(bool exec) noexcept {
   if (g_said_goodbye || !IsThisProcess()) return;
   RunBeforeGoodbye(exec);
@@ -304,6 +311,7 @@ void ForgetParentStream() noexcept {
   g_hellos = 0;
   g_said_goodbye = false;
   g_detached = false;
+  g_no_more = false;
   g_own_table = false;
   ForgetNotices();
 }
