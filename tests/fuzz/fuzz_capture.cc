@@ -1,4 +1,5 @@
-// libFuzzer: STALLSCOPE_FUZZERS=ON with clang, then bin/fuzz_capture -max_total_time=60
+// libFuzzer: STALLSCOPE_FUZZERS=ON with clang, then bin/write_seeds DIR; bin/fuzz_capture DIR/capture
+// -max_total_time=60
 #include "tests/fuzz/hostile_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
