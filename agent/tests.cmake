@@ -8,3 +8,14 @@ stallscope_test(agent_hot_test SRCS hot/recorder_test.cc hot/clock_test.cc LIBS 
 stallscope_test(agent_ring_torture_test SRCS hot/ring_torture_test.cc LIBS stallscope_agent_parts LABELS safety)
 stallscope_test(agent_stream_test SRCS stream/batch_encoder_test.cc stream/control_test.cc stream/ring_reader_test.cc
   stream/object_ids_test.cc LIBS stallscope_agent_parts stallscope_proto)
+
+# What the hooks cost: overhead_bench.py LIBRARY PROGRAM prints the table; ctest runs it for a moment so that it cannot rot.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+find_package(Threads REQUIRED)
+add_executable(agent_overhead_bench os/overhead_bench.c)
+target_compile_options(agent_overhead_bench PRIVATE -O2)
+target_link_libraries(agent_overhead_bench PRIVATE Threads::Threads)
+add_test(NAME agent_overhead_bench_smoke
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/os/overhead_bench.py $<TARGET_FILE:stallscope_agent>
+          $<TARGET_FILE:agent_overhead_bench> --turns 1 --scale 0.01)
+set_tests_properties(agent_overhead_bench_smoke PROPERTIES LABELS "bench-smoke" TIMEOUT 120)
