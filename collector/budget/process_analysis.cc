@@ -186,7 +186,11 @@ void Analysis::AdvanceTo(HostNs now, bool finishing) {
   events_since_advance_ = 0;
   timeline_.SettleDevices();
   FindSteps(finishing ? INT64_MAX : now - kReorderNs);
-  if (finishing) finder_.Finish();
+  if (finishing) {
+    finder_.Finish();
+  } else {
+    finder_.OnHorizon(now - kReorderNs);
+  }
   for (const StepInterval& step : finder_.TakeSteps()) open_steps_.push_back(step);
   CloseSteps(now, finishing);
   CloseSyncs(now, finishing);

@@ -57,6 +57,13 @@ void DeliveryFinder::OnDelivery(const Delivery& delivery) {
   candidate.boundary = {delivery.at, delivery.thread, 0, delivery.copies.back().correlation};
   candidate.own_work = delivery.closure.Since(state.last_closure);
   for (const ReadBack& copy : delivery.copies) candidate.copy_bytes.push_back(copy.bytes);
+  WorkClock pair_closure = state.last_closure;
+  for (const KeyState& other : keys_) {
+    if (other.key.stream == state.key.stream && other.key.blocking_copy == state.key.blocking_copy) {
+      pair_closure.Join(other.last_closure);
+    }
+  }
+  candidate.pair_work = delivery.closure.Since(pair_closure);
   const WorkCount first_work = delivery.closure.Since(last_closure_);
   state.last_closure.Join(delivery.closure);
   last_closure_.Join(delivery.closure);
@@ -146,21 +153,37 @@ bool DeliveryFinder::MidStep(const Candidate& candidate) const {
   return candidate.own_work.kernels * 4 < state.most_kernels;
 }
 
+double DeliveryFinder::UsualWork() const {
+  if (recent_work_.empty()) return keys_[static_cast<size_t>(token_key_)].mean_own_work;
+  std::vector<double> work(recent_work_.begin(), recent_work_.end());
+  const auto middle = work.begin() + static_cast<ptrdiff_t>(work.size() / 2);
+  std::nth_element(work.begin(), middle, work.end());
+  return *middle;
+}
+
+bool DeliveryFinder::TokenInOtherSize(const Candidate& candidate) const {
+  const Key& key = keys_[static_cast<size_t>(candidate.key)].key;
+  const Key& token = keys_[static_cast<size_t>(token_key_)].key;
+  return key.stream == token.stream && key.blocking_copy == token.blocking_copy && key.large != token.large &&
+         BringsWork(candidate.pair_work) && Weight(candidate.pair_work) * 2 >= UsualWork();
+}
+
 void DeliveryFinder::Judge(const Candidate& candidate) {
   if (!BringsWork(candidate.own_work)) return;  // belongs to the delivery before
   const bool is_token_key = candidate.key == token_key_;
-  if (!is_token_key || MidStep(candidate)) {
+  const bool token = is_token_key ? !MidStep(candidate) : TokenInOtherSize(candidate);
+  if (!token) {
     ++mid_step_syncs_;
-    const KeyState& token = keys_[static_cast<size_t>(token_key_)];
+    const KeyState& token_key = keys_[static_cast<size_t>(token_key_)];
     const double weight = Weight(candidate.own_work);
-    recent_ambiguous_.push_back(!is_token_key && weight * kSimilar > token.mean_own_work);
+    recent_ambiguous_.push_back(!is_token_key && weight * kSimilar > token_key.mean_own_work);
     if (recent_ambiguous_.size() > kRecent) recent_ambiguous_.pop_front();
     return;
   }
   last_token_delivery_ = deliveries_;
   recent_ambiguous_.push_back(false);
   if (recent_ambiguous_.size() > kRecent) recent_ambiguous_.pop_front();
-  recent_work_.push_back(Weight(candidate.own_work));
+  recent_work_.push_back(Weight(is_token_key ? candidate.own_work : candidate.pair_work));
   if (recent_work_.size() > kRecent) recent_work_.pop_front();
   Boundary boundary = candidate.boundary;
   boundary.tokens = keys_[static_cast<size_t>(candidate.key)].tokens.Tokens(candidate.copy_bytes);
@@ -174,14 +197,11 @@ std::vector<Boundary> DeliveryFinder::TakeBoundaries() { return std::exchange(bo
 
 double DeliveryFinder::Regularity() const {
   if (recent_work_.size() < 2) return 0;
-  std::vector<double> work(recent_work_.begin(), recent_work_.end());
-  const auto middle = work.begin() + static_cast<ptrdiff_t>(work.size() / 2);
-  std::nth_element(work.begin(), middle, work.end());
-  const double usual = *middle;
-  const auto like =
-      std::count_if(work.begin(), work.end(), [usual](double w) { return std::abs(w - usual) <= usual / 4; });
+  const double usual = UsualWork();
+  const auto like = std::count_if(recent_work_.begin(), recent_work_.end(),
+                                  [usual](double w) { return std::abs(w - usual) <= usual / 4; });
   const auto ambiguous = std::count(recent_ambiguous_.begin(), recent_ambiguous_.end(), true);
-  const double regular = static_cast<double>(like) / static_cast<double>(work.size());
+  const double regular = static_cast<double>(like) / static_cast<double>(recent_work_.size());
   return regular * (1 - 0.5 * static_cast<double>(ambiguous) / static_cast<double>(recent_ambiguous_.size()));
 }
 

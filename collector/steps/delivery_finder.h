@@ -71,7 +71,8 @@ class DeliveryFinder {
   struct Candidate {
     Boundary boundary;
     int key = 0;
-    WorkCount own_work;
+    WorkCount own_work;   // since the key's last delivery
+    WorkCount pair_work;  // since the last delivery of the stream, small or large
     std::vector<uint64_t> copy_bytes;
   };
 
@@ -81,6 +82,9 @@ class DeliveryFinder {
   int BestKey() const;
   void Judge(const Candidate& candidate);
   bool MidStep(const Candidate& candidate) const;
+  // The token key in another size: rows of scores of a smaller or larger batch.
+  bool TokenInOtherSize(const Candidate& candidate) const;
+  double UsualWork() const;
 
   const uint32_t vocabulary_;
   const uint64_t forward_kernels_;

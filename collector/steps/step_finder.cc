@@ -13,6 +13,7 @@ namespace {
 // So many engine steps without any read-back before A is given up in a process that runs kernels.
 constexpr uint64_t kEngineStepsWithoutDelivery = 16;
 constexpr size_t kEngineLog = 1024;
+constexpr int64_t kEngineReadsWithinNs = 1'000'000'000;
 // Nobody outside confirms a boundary that A found alone.
 constexpr double kUnconfirmedCap = 0.95;
 constexpr double kCadenceCap = 0.5;
@@ -48,6 +49,7 @@ void StepFinder::OnCall(ThreadIndex thread, uint64_t number, Call* call) {
 
 void StepFinder::TakeDeliveries() {
   for (const Boundary& boundary : deliveries_.TakeBoundaries()) Deliver(Method::kDelivery, boundary);
+  if (engine_counts_tokens_) EmitHeldIfRead(INT64_MAX);
 }
 
 void StepFinder::OnRange(const RangeEvent& range) {
@@ -59,10 +61,10 @@ void StepFinder::OnRange(const RangeEvent& range) {
   }
   if (range.kind == wire::RangeKind::kEngineToken) engine_counts_tokens_ = true;
   const bool engine_step = engine_.OnRange(range, &boundary);
-  if (range.kind == wire::RangeKind::kEngineDecode) EmitHeld(engine_step ? boundary.tokens : 0);
   if (engine_step) {
     engine_log_.push_back(boundary);
     if (engine_log_.size() > kEngineLog) engine_log_.pop_front();
+    EmitHeldIfRead(INT64_MAX);
     if (!std::exchange(told_seen_, true)) delivery_steps_at_first_told_ = deliveries_.boundaries();
     ++engine_steps_;
     const bool no_deliveries = deliveries_.deliveries_with_work() == 0;
@@ -85,41 +87,47 @@ void StepFinder::Deliver(Method method, Boundary boundary) {
   const HostNs begin = std::exchange(last_boundary_, boundary.at);
   if (begin == INT64_MIN) return;
   if (method == Method::kDelivery && engine_counts_tokens_) {
-    EmitHeld(0);
-    if (const uint64_t tokens = EngineTokensAfter(boundary.at)) {
-      found_.push_back({begin, boundary.at, boundary.thread, tokens, boundary.copy_correlation});
-      return;
-    }
-    held_ = boundary;
-    step_begin_of_held_ = begin;
+    HoldForEngine(begin, boundary);
     return;
   }
   found_.push_back({begin, boundary.at, boundary.thread, boundary.tokens, boundary.copy_correlation});
 }
 
+void StepFinder::HoldForEngine(HostNs begin, const Boundary& boundary) {
+  EmitHeldIfRead(boundary.at);
+  if (held_.at == INT64_MIN) step_begin_of_held_ = begin;
+  held_ = boundary;
+}
+
+void StepFinder::EmitHeldIfRead(HostNs before) {
+  if (held_.at == INT64_MIN) return;
+  auto next = std::lower_bound(engine_log_.begin(), engine_log_.end(), held_.at,
+                               [](const Boundary& engine, HostNs t) { return engine.at < t; });
+  uint64_t tokens = 0;
+  for (; next != engine_log_.end() && next->at < before; ++next) tokens += next->tokens;
+  if (tokens > 0) EmitHeld(tokens);
+}
+
 void StepFinder::EmitHeld(uint64_t engine_tokens) {
   if (held_.at == INT64_MIN) return;
-  const uint64_t tokens = engine_tokens > 0 ? engine_tokens : held_.tokens;
-  found_.push_back({step_begin_of_held_, held_.at, held_.thread, tokens, held_.copy_correlation});
+  found_.push_back({step_begin_of_held_, held_.at, held_.thread, engine_tokens, held_.copy_correlation});
   held_.at = INT64_MIN;
 }
 
-uint64_t StepFinder::EngineTokensAfter(HostNs at) {
-  const auto next = std::lower_bound(engine_log_.begin(), engine_log_.end(), at,
-                                     [](const Boundary& engine, HostNs t) { return engine.at < t; });
-  if (next == engine_log_.end()) return 0;
-  // A second delivery before the same decode call brings nothing more.
-  return std::exchange(next->tokens, 0);
+void StepFinder::OnHorizon(HostNs until) {
+  // The engine has nothing more to do; it has read what there was.
+  if (held_.at != INT64_MIN && until - held_.at > kEngineReadsWithinNs) EmitHeld(engine_.tokens_read());
 }
 
 void StepFinder::Finish() {
   deliveries_.Finish();
   TakeDeliveries();
+  EmitHeldIfRead(INT64_MAX);
   EmitHeld(engine_.tokens_read());
 }
 
 void StepFinder::ForgetBefore(HostNs at) {
-  if (held_.at != INT64_MIN && step_begin_of_held_ < at) EmitHeld(0);
+  if (held_.at != INT64_MIN && step_begin_of_held_ < at) step_begin_of_held_ = std::min(at, held_.at - 1);
   if (last_boundary_ != INT64_MIN && last_boundary_ < at) last_boundary_ = at;
 }
 

@@ -43,6 +43,8 @@ class StepFinder {
   // `call` may be changed: blocking calls get the number of their SyncContext.
   void OnCall(ThreadIndex thread, uint64_t number, Call* call);
   void OnRange(const RangeEvent& range);
+  // Everything that ended until `until` has been fed.
+  void OnHorizon(HostNs until);
   // No more will come: what is still undecided is decided now.
   void Finish();
 
@@ -63,9 +65,10 @@ class StepFinder {
   enum class Method { kNone, kGraphCadence, kEngine, kDelivery, kMarker };
   void TakeDeliveries();
   void Deliver(Method method, Boundary boundary);
+  void HoldForEngine(HostNs begin, const Boundary& boundary);
+  // Emits the held step if the engine's decode call after it came before `before`.
+  void EmitHeldIfRead(HostNs before);
   void EmitHeld(uint64_t engine_tokens);
-  // What the engine read between the delivery at `at` and its next decode call; 0 when that call was not seen (yet).
-  uint64_t EngineTokensAfter(HostNs at);
   double ConfidenceOfDelivery(std::string* why) const;
 
   StreamTracker streams_;

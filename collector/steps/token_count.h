@@ -13,9 +13,9 @@
 
 namespace stallscope {
 
-// From here on a read-back is rows of scores, not ids: one row of a vocabulary of 4096, or 2048 ids of 8 bytes (no
-// server runs so many sequences in a step).
-inline constexpr uint64_t kMinScoreBytes = 16 * 1024;
+// From here on a read-back is taken for rows of scores, not ids: one row of a vocabulary of 2048, or 2048 ids of 4
+// bytes (servers decode up to about a thousand sequences at once).
+inline constexpr uint64_t kMinScoreBytes = 8 * 1024;
 
 class TokenCount {
  public:
