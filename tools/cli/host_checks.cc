@@ -17,7 +17,7 @@
 #include "tools/cli/child_process.h"
 #include "tools/cli/installation.h"
 #include "tools/cli/live_source.h"
-#include "tools/cli/target_program.h"
+#include "tools/cli/private_file.h"
 
 namespace stallscope::cli {
 namespace {
@@ -50,13 +50,18 @@ Check CheckAgent(const std::string& program_folder) {
     return check;
   }
   // The proof: the loader takes it into a small program without a word.
-  const std::string output = absl::StrCat("/tmp/stallscope-doctor-", getpid());
-  ChildCommand command{"/bin/true", {"true"}, {{"LD_PRELOAD", *agent}, {"STALLSCOPE_SOCKET", "/nonexistent"}}, output};
+  absl::StatusOr<std::string> output = MakePrivateFile("stallscope-doctor");
+  if (!output.ok()) {
+    check.found = std::string(output.status().message());
+    check.next = "a folder for temporary files is needed";
+    return check;
+  }
+  ChildCommand command{"/bin/true", {"true"}, {{"LD_PRELOAD", *agent}, {"STALLSCOPE_SOCKET", "/nonexistent"}}, *output};
   ChildProcess child;
   const bool started = child.Start(command).ok();
   const int code = started ? child.Wait(1000, nullptr) : -1;
-  const std::string said = FirstLine(output);
-  unlink(output.c_str());
+  const std::string said = FirstLine(*output);
+  unlink(output->c_str());
   if (code != 0 || !said.empty()) {
     check.found = absl::StrCat(*agent, " does not load: ", said.empty() ? absl::StrCat("exit code ", code) : said);
     check.next = "it needs x86-64 Linux with glibc 2.34 or later";

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "collector/main/collector.h"
@@ -18,8 +17,9 @@
 #include "tools/cli/installation.h"
 #include "tools/cli/live_display.h"
 #include "tools/cli/live_source.h"
+#include "tools/cli/private_file.h"
+#include "tools/cli/run_preparation.h"
 #include "tools/cli/run_summary.h"
-#include "tools/cli/target_program.h"
 #include "tools/tui/terminal.h"
 
 namespace stallscope::cli {
@@ -34,53 +34,6 @@ struct RunOptions {
   uint32_t vocabulary = 0;
   bool live = false, json = false, quiet = false;
 };
-
-// What the program will be started with, or why it cannot be recorded.
-struct Preparation {
-  ChildCommand child;
-  int exit_code = kDone;
-};
-
-std::string WithOldValue(const std::string& first, const char* variable) {
-  const char* old = std::getenv(variable);
-  return old == nullptr || old[0] == '\0' ? first : absl::StrCat(first, ":", old);
-}
-
-Preparation Prepare(const RunOptions& options) {
-  Preparation preparation;
-  const char* path_variable = std::getenv("PATH");
-  absl::StatusOr<TargetProgram> target =
-      InspectTarget(options.command[0], path_variable != nullptr ? path_variable : "/usr/local/bin:/usr/bin:/bin",
-                    Credentials::OfThisProcess());
-  if (!target.ok()) {
-    const int code = Fail(target.status());
-    preparation.exit_code = target.status().code() == absl::StatusCode::kNotFound ? kUsage : code;
-    return preparation;
-  }
-  absl::StatusOr<std::string> agent = FindAgent(ProgramFolder());
-  if (agent.ok() && agent->find_first_of(" :") != std::string::npos) {
-    agent = absl::UnavailableError(absl::StrCat(
-        "the agent's path ", *agent, " has a blank or colon, where the loader ends a name. Install it elsewhere."));
-  }
-  if (!agent.ok()) {
-    preparation.exit_code = Fail(agent.status());
-    return preparation;
-  }
-  preparation.child.path = target->path;
-  preparation.child.arguments = options.command;
-  preparation.child.output_path = options.command_output;
-  preparation.child.environment = {{"LD_PRELOAD", WithOldValue(*agent, "LD_PRELOAD")},
-                                   {"STALLSCOPE_LEVEL", options.level}};
-  if (options.gpu == "simulated") {
-    absl::StatusOr<std::string> simulated = FindSimulatedGpu(ProgramFolder());
-    if (!simulated.ok()) {
-      preparation.exit_code = Fail(simulated.status());
-      return preparation;
-    }
-    preparation.child.environment.emplace_back("LD_LIBRARY_PATH", WithOldValue(*simulated, "LD_LIBRARY_PATH"));
-  }
-  return preparation;
-}
 
 bool SomebodyListens(const std::string& socket_path) {
   sockaddr_un address{};
@@ -121,8 +74,13 @@ class RecordedRun {
   explicit RecordedRun(const RunOptions& options) : options_(options) {}
 
   int Run() {
-    Preparation preparation = Prepare(options_);
-    if (preparation.exit_code != kDone) return preparation.exit_code;
+    absl::StatusOr<ChildCommand> command =
+        PrepareCommand(options_.command, {options_.level, options_.gpu == "simulated", ProgramFolder()});
+    if (!command.ok()) {
+      const int code = Fail(command.status());
+      return absl::IsNotFound(command.status()) ? kUsage : code;
+    }
+    command->output_path = options_.command_output;
     ChildProcess child;  // before the collector's thread: it blocks signals
     if (options_.collector.empty()) {
       if (int code = StartCollector(); code != kDone) return code;
@@ -135,10 +93,10 @@ class RecordedRun {
             ": the program runs on and is recorded once one does. Start one: stallscope collect --listen ", socket_));
       }
     }
-    preparation.child.environment.emplace_back("STALLSCOPE_SOCKET", socket_);
+    command->environment.emplace_back("STALLSCOPE_SOCKET", socket_);
     SayWhatIsOn();
-    OpenLiveView(&preparation.child);
-    if (absl::Status started = child.Start(preparation.child); !started.ok()) {
+    if (absl::Status opened = OpenLiveView(&*command); !opened.ok()) return Fail(opened);
+    if (absl::Status started = child.Start(*command); !started.ok()) {
       display_.reset();
       return Fail(started);
     }
@@ -173,17 +131,22 @@ class RecordedRun {
     Warn(text);
   }
 
-  void OpenLiveView(ChildCommand* child) {
-    if (!options_.live) return;
+  absl::Status OpenLiveView(ChildCommand* child) {
+    if (!options_.live) return absl::OkStatus();
     LiveDisplay::Options display_options;
     display_options.source = "collector at " + socket_;
     display_options.lines_to = stderr;
     display_ = std::make_unique<LiveDisplay>(display_options);
-    if (display_->on_terminal() && child->output_path.empty()) {
-      // The page and the command's own output cannot share a terminal.
-      hidden_output_ = absl::StrCat("/tmp/stallscope-run-", getpid(), ".log");
-      child->output_path = hidden_output_;
+    if (!display_->on_terminal() || !child->output_path.empty()) return absl::OkStatus();
+    // The page and the command's own output cannot share a terminal.
+    absl::StatusOr<std::string> file = MakePrivateFile("stallscope-run");
+    if (!file.ok()) {
+      display_.reset();
+      return file.status();
     }
+    hidden_output_ = *file;
+    child->output_path = hidden_output_;
+    return absl::OkStatus();
   }
 
   void Tick() {
