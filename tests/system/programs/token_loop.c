@@ -16,7 +16,7 @@
 #ifdef TOKEN_LOOP_STATIC
 static void stallscope_step(unsigned long tokens) { (void)tokens; }
 #else
-#include "agent/engine/stallscope_step.h"
+#include "agent/marker/stallscope_marker.h"
 #endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
