@@ -12,13 +12,18 @@ namespace {
 
 constexpr HostNs kNever = std::numeric_limits<HostNs>::max();
 
-// Sends rows of `group` as long as they end no later than the next row of any other group; then says when its next row
-// ends.
+// Sends rows of `group` (the first `skip` of the batch were received before) as long as they end no later than the next
+// row of any other group; then says when its next row ends.
 template <typename Rows>
-void SendRun(Rows* group, HostNs until, HostNs* next_end, HostNs* last_end, uint64_t* events, EventSink* sink) {
+void SendRun(Rows* group, HostNs until, HostNs* next_end, HostNs* last_end, uint64_t* skip, uint64_t* events,
+             EventSink* sink) {
   do {
-    group->Send(sink);
-    ++*events;
+    if (*skip > 0) {
+      --*skip;
+    } else {
+      group->Send(sink);
+      ++*events;
+    }
     *last_end = std::max(*last_end, *next_end);
     *next_end = group->Next() ? group->end() : kNever;
   } while (*next_end <= until && *next_end != kNever);
@@ -59,7 +64,7 @@ absl::Status DecodeSamples(const v1::Batch& batch, ProcessRegistry* registry, co
 
 }  // namespace
 
-bool BatchDecoder::Follow(const v1::Batch& batch, RingEntry* ring, EventSink* sink) {
+bool BatchDecoder::Follow(const v1::Batch& batch, RingEntry* ring, uint64_t* skip, EventSink* sink) {
   const uint64_t first = batch.first_record(), count = batch.record_count();
   if (count == 0) return true;
   if (first > ~uint64_t{0} - count) return true;  // nonsense: no conclusion from it
@@ -80,6 +85,9 @@ bool BatchDecoder::Follow(const v1::Batch& batch, RingEntry* ring, EventSink* si
     counts_.lost_records += loss.records;
     sink->OnLoss(loss);
   }
+  // Begun anew after a reconnect, in other pieces. Records and rows correspond one to one but for those that the agent
+  // left out.
+  if (first < ring->next_record) *skip = ring->next_record - first;
   ring->next_record = first + count;
   return true;
 }
@@ -107,7 +115,8 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
   if (states.rows() < 0) return BadColumns("States");
   if (gpu_ops.rows() < 0) return BadColumns("GpuOps");
 
-  if (ring != nullptr && !Follow(batch, ring, sink)) return absl::OkStatus();
+  uint64_t skip = 0;
+  if (ring != nullptr && !Follow(batch, ring, &skip, sink)) return absl::OkStatus();
 
   HostNs last_end = ring == nullptr ? 0 : ring->last_end;
   HostNs next[5] = {waits.Next() ? waits.end() : kNever, wakes.Next() ? wakes.end() : kNever,
@@ -123,23 +132,27 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
     uint64_t* const events = &counts_.events;
     switch (group) {
       case 0:
-        SendRun(&waits, until, &next[0], &last_end, events, sink);
+        SendRun(&waits, until, &next[0], &last_end, &skip, events, sink);
         break;
       case 1:
-        SendRun(&wakes, until, &next[1], &last_end, events, sink);
+        SendRun(&wakes, until, &next[1], &last_end, &skip, events, sink);
         break;
       case 2:
-        SendRun(&cuda_calls, until, &next[2], &last_end, events, sink);
+        SendRun(&cuda_calls, until, &next[2], &last_end, &skip, events, sink);
         break;
       case 3:
-        SendRun(&ranges, until, &next[3], &last_end, events, sink);
+        SendRun(&ranges, until, &next[3], &last_end, &skip, events, sink);
         break;
       default:
-        SendRun(&states, until, &next[4], &last_end, events, sink);
+        SendRun(&states, until, &next[4], &last_end, &skip, events, sink);
         break;
     }
   }
   while (gpu_ops.Next()) {
+    if (skip > 0) {
+      --skip;
+      continue;
+    }
     gpu_ops.Send(sink);
     ++counts_.events;
     last_end = std::max(last_end, gpu_ops.end());

@@ -45,8 +45,9 @@ class BatchDecoder {
   const DecodeCounts& counts() const { return counts_; }
 
  private:
-  // Loss and duplicates, from the batch's record numbers; false: all of it was received before.
-  bool Follow(const v1::Batch& batch, RingEntry* ring, EventSink* sink);
+  // Loss and duplicates, from the batch's record numbers; false: all of it was received before. `skip`: how many at its
+  // front were.
+  bool Follow(const v1::Batch& batch, RingEntry* ring, uint64_t* skip, EventSink* sink);
 
   ProcessRegistry* const registry_;
   HostNs earliest_ = 0, latest_ = kMaxHostNs;

@@ -153,6 +153,19 @@ TEST_F(BatchDecoderTest, BatchSentTwice_IsTakenOnce) {
   EXPECT_EQ(decoder.counts().duplicates, 1u);
 }
 
+TEST_F(BatchDecoderTest, BatchSentAgainInOtherPieces_GivesOnlyWhatIsNew) {
+  AddWait(0, 10);
+  AddWait(20, 10);
+  batch.set_record_count(2);
+  ASSERT_TRUE(decoder.Decode(batch, &log).ok());
+  AddWait(20, 10);
+  AddWait(20, 10);
+  batch.set_record_count(4);
+  ASSERT_TRUE(decoder.Decode(batch, &log).ok());
+  EXPECT_THAT(log.lines(), ElementsAre("wait 1 0 1000000 1000010 0 0 0 0 0", "wait 1 0 1000020 1000030 0 0 0 0 0",
+                                       "wait 1 0 1000040 1000050 0 0 0 0 0", "wait 1 0 1000060 1000070 0 0 0 0 0"));
+}
+
 TEST_F(BatchDecoderTest, FirstBatchOfALateCollector_IsNoLoss) {
   decoder.SetStartsInTheMiddle(true);
   AddWait(0, 10);

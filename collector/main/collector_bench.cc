@@ -192,7 +192,8 @@ void Pass(const Stream& stream, EventSink* sink, ProcessAnalysis* analysis, inge
 void Report(benchmark::State& state) {
   const Stream& stream = TheStream();
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(stream.events));
-  state.counters["made_up_bytes_per_event"] = static_cast<double>(stream.bytes.size()) / static_cast<double>(stream.events);
+  state.counters["made_up_bytes_per_event"] =
+      static_cast<double>(stream.bytes.size()) / static_cast<double>(stream.events);
 }
 
 void BM_DecodeOnly(benchmark::State& state) {

@@ -248,6 +248,33 @@ TEST_F(CollectorTest, OtherMajor_IsRefusedNamingBothVersions) {
   EXPECT_THAT(collector->Totals().notices, Contains(HasSubstr("refused")));
 }
 
+TEST_F(CollectorTest, AnotherUser_IsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to be two users";
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
+  const std::string own_folder = folder + "/nobody";
+  options.socket_path = own_folder + "/c.sock";
+  options.capture_path.clear();
+  int ready[2];
+  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (setresuid(kNobody, kNobody, kNobody) != 0) _exit(1);
+    auto started = StartCollector(options, nullptr);
+    if (!started.ok() || write(ready[1], "x", 1) != 1) _exit(2);
+    pause();
+  }
+  close(ready[1]);
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  close(ready[0]);
+  TestAgent agent(options.socket_path);
+  EXPECT_THAT(agent.ReadControl().refused(), HasSubstr("you are uid 0"));
+  kill(child, SIGKILL);
+  int status;
+  waitpid(child, &status, 0);
+}
+
 TEST_F(CollectorTest, SecondCollectorOnOneAddress_IsToldWhoHasIt) {
   Start();
   CollectorOptions second = options;
@@ -310,6 +337,7 @@ TEST_F(CollectorTest, KilledProcess_LosesNothingThatWasCommitted) {
   ingest::ShmBuilder memory;
   memory.TakeSlot(0, 77, 2000, "main");
   for (uint64_t i = 0; i < 10; ++i) memory.Commit(0, Wait(3000 + i));
+  memory.Block(0, wire::RecordKind::kWait, static_cast<uint16_t>(wire::OsCall::kSemWait), 0x99, 4000);
   // A child that streams four of its ten records and is killed.
   int ready[2];
   ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
@@ -336,7 +364,10 @@ TEST_F(CollectorTest, KilledProcess_LosesNothingThatWasCommitted) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(Eventually([&] { return collector->Totals().processes_live == 0; }));
   EXPECT_EQ(Waits(), 10u);
-  EXPECT_EQ(collector->Report(0).processes.at(0).pid, static_cast<uint32_t>(child));
+  const ProcessReport report = collector->Report(0).processes.at(0);
+  EXPECT_EQ(report.pid, static_cast<uint32_t>(child));
+  ASSERT_EQ(report.blocked.size(), 1u);  // what it was stuck in when it died
+  EXPECT_EQ(report.blocked[0].call, "sem_wait");
   collector->Stop();
   ingest::EventLogs logs;
   ASSERT_TRUE(ReadCapture(options.capture_path, &logs).ok());

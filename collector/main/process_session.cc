@@ -173,6 +173,8 @@ void ProcessSession::Finish(HostNs now, bool became_another_program) {
       notices_.Set("torn", absl::StrCat(drain_->torn(), " records were half-written when the process died"));
     }
   }
+  // Who was stuck in what when it was killed: often the very question.
+  if (image_ != nullptr && !said_goodbye_) ReadBlocked(now, &blocked_at_death_);
   drain_.reset();
   image_.reset();
   analysis_->Finish();
@@ -182,7 +184,7 @@ void ProcessSession::Finish(HostNs now, bool became_another_program) {
   by_the_way_ = (short_lived || became_another_program) && analysis_->Report(0, now).steps == 0;
 }
 
-void ProcessSession::AddBlocked(HostNs now, ProcessReport* report) const {
+void ProcessSession::ReadBlocked(HostNs now, std::vector<BlockedThread>* list) const {
   const std::optional<ingest::ShmClock> clock = image_->ReadClock();
   if (!clock.has_value()) return;
   ingest::ShmSlot slot;
@@ -198,11 +200,11 @@ void ProcessSession::AddBlocked(HostNs now, ProcessReport* report) const {
     blocked.call = wait->kind == wire::RecordKind::kCudaCall
                        ? std::string(stream_.registry().CallName(wire::CudaDomain::kRuntime, wait->call))
                        : OsCallName(wait->call);
-    report->blocked.push_back(std::move(blocked));
+    list->push_back(std::move(blocked));
   }
-  std::stable_sort(report->blocked.begin(), report->blocked.end(),
+  std::stable_sort(list->begin(), list->end(),
                    [](const BlockedThread& a, const BlockedThread& b) { return a.for_ns > b.for_ns; });
-  if (report->blocked.size() > kMaxBlocked) report->blocked.resize(kMaxBlocked);
+  if (list->size() > kMaxBlocked) list->resize(kMaxBlocked);
 }
 
 ProcessReport ProcessSession::Report(int64_t window_ns, HostNs now) const {
@@ -217,7 +219,8 @@ ProcessReport ProcessSession::Report(int64_t window_ns, HostNs now) const {
     report.agent_cost_share = static_cast<double>(agent_cpu_ns_) / static_cast<double>(process_cpu_ns_);
   }
   report.health.dropped += stream_.counts().bad_time + stream_.counts().unknown_kind;
-  if (image_ != nullptr) AddBlocked(now, &report);
+  report.blocked = blocked_at_death_;
+  if (image_ != nullptr) ReadBlocked(now, &report.blocked);
   for (std::string& line : notices_.Lines()) report.notices.push_back(std::move(line));
   return report;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "collector/budget/process_analysis.h"
@@ -76,7 +77,7 @@ class ProcessSession {
 
  private:
   void Feed(const v1::Frame& frame);  // a frame that we made ourselves: stream and capture
-  void AddBlocked(HostNs now, ProcessReport* report) const;
+  void ReadBlocked(HostNs now, std::vector<BlockedThread>* list) const;  // longest first
 
   const uint32_t process_;
   const uint32_t host_pid_;
@@ -88,6 +89,7 @@ class ProcessSession {
   std::unique_ptr<ingest::RingDrain> drain_;
   ThreadSampler sampler_;
   SessionNotices notices_;
+  std::vector<BlockedThread> blocked_at_death_;
   uint64_t host_start_ticks_ = 0;
   uint32_t level_;
   uint64_t agent_cpu_ns_ = 0, process_cpu_ns_ = 0;
