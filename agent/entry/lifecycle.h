@@ -37,8 +37,9 @@ void AddStreamingRound(StreamingRound round) noexcept;
 using LevelChanged = void (*)(uint8_t level) noexcept;
 void AddLevelChanged(LevelChanged changed) noexcept;
 
-// Called before the process says goodbye, on the thread that ends it: `exec` false when it ends (exit, _exit, the last destructors), true
-// before an exec, which may still fail. At most 8 of them; each must return soon. cupti: the last flush.
+// Called before the process says goodbye, on the thread that ends it: `exec` false when it ends (exit, _exit, the last
+// destructors), true before an exec, which may still fail. At most 8 of them; each must return soon. cupti: the last
+// flush.
 using BeforeGoodbye = void (*)(bool exec) noexcept;
 void AddBeforeGoodbye(BeforeGoodbye before) noexcept;
 

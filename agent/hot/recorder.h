@@ -1,8 +1,10 @@
-// How the agent's hooks record: the interface between agent/hot and the folders that hook (os, cuda, cupti, nvtx, engine).
+// How the agent's hooks record: the interface between agent/hot and the folders that hook (os, cuda, cupti, nvtx,
+// engine).
 //
-// Everything here runs on the program's threads. Contract of this folder: noexcept, errno kept, no malloc, no lock, no system call
-// once the thread has its slot (taking a slot maps nothing: the memfd is mapped whole at set-up), async-signal-safe. When the
-// agent is not set up, off, or in a forked child that has not been set up again, every function is a cheap no-op.
+// Everything here runs on the program's threads. Contract of this folder: noexcept, errno kept, no malloc, no lock, no
+// system call once the thread has its slot (taking a slot maps nothing: the memfd is mapped whole at set-up),
+// async-signal-safe. When the agent is not set up, off, or in a forked child that has not been set up again, every
+// function is a cheap no-op.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +16,12 @@ namespace stallscope::agent {
 // Ticks of the stream's clock: TSC where invariant, else CLOCK_MONOTONIC ns. About 10 ns.
 uint64_t Ticks() noexcept;
 
-// True when this thread may record now: agent set up, recording on, not a forked child in transition, not inside the agent
-// itself. One load of the wipe-on-fork page and one of the control word.
+// True when this thread may record now: agent set up, recording on, not a forked child in transition, not inside the
+// agent itself. One load of the wipe-on-fork page and one of the control word.
 bool Recording() noexcept;
 
-// Finished waits shorter than this are only counted (ticks, converted from Header::wait_threshold_ns by the streaming thread).
+// Finished waits shorter than this are only counted (ticks, converted from Header::wait_threshold_ns by the streaming
+// thread).
 uint64_t WaitThresholdTicks() noexcept;
 
 // Commits one record to the calling thread's ring. Fields of `record` but sequence are copied.
@@ -51,8 +54,9 @@ bool SomebodyWaits(uint64_t object) noexcept;
 // The calling thread will carry GPU records (CUPTI's worker): give it a big ring. False when none is left.
 bool UseBigRing() noexcept;
 
-// Interns a string into the shared table; may take the agent's string lock, so never from a hook on the program's hot path:
-// only from CUPTI's worker, set-up and first-sight paths. Returns 0 when the table is full (counted). Same bytes, same id.
+// Interns a string into the shared table; may take the agent's string lock, so never from a hook on the program's hot
+// path: only from CUPTI's worker, set-up and first-sight paths. Returns 0 when the table is full (counted). Same bytes,
+// same id.
 uint32_t InternString(const char* text, uint32_t length) noexcept;
 // A launch shape as a string of six uint32 (24 bytes) in the same table.
 uint32_t InternShape(const uint32_t grid_block[6]) noexcept;

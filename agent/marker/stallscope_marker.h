@@ -4,8 +4,8 @@
  *   ...
  *   stallscope_step(tokens);   // after each step: how many tokens it delivered
  *
- * Outside of Stallscope this is one load and one comparison. Any thread. The first call looks the agent up with dlsym; where the
- * agent is loaded later, up to 1,000 further calls look again. On glibc before 2.34 link with -ldl. */
+ * Outside of Stallscope this is one load and one comparison. Any thread. The first call looks the agent up with dlsym;
+ * where the agent is loaded later, up to 1,000 further calls look again. On glibc before 2.34 link with -ldl. */
 #ifndef STALLSCOPE_MARKER_H_
 #define STALLSCOPE_MARKER_H_
 

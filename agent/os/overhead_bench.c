@@ -1,8 +1,8 @@
 /* Times hooked calls in a tight loop; overhead_bench.py runs it plain and with the agent and prints the difference.
  *
  * usage: overhead_bench SCALE     (1: full length; 0.01: a smoke run)
- * Prints "NAME NS" per line: the fastest of many short runs, in ns a call (a mutex pair is two calls). The one below the line of the
- * machine's noise is the fastest: others share the machine. */
+ * Prints "NAME NS" per line: the fastest of many short runs, in ns a call (a mutex pair is two calls). The one below
+ * the line of the machine's noise is the fastest: others share the machine. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>

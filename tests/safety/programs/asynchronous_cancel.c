@@ -1,6 +1,7 @@
 /* A thread that may be cancelled at any instruction, also inside a hook. */
-#include "check.h"
 #include <sched.h>
+
+#include "check.h"
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int started;
 static void *spin(void *argument) {

@@ -1,9 +1,10 @@
-/* Two threads that hand a token to and fro over a semaphore pair and an eventfd in an epoll set, for ever or N times; prints how often.
-   Used by the tests that kill it, take its collector away or count its records. */
-#include "check.h"
+/* Two threads that hand a token to and fro over a semaphore pair and an eventfd in an epoll set, for ever or N times;
+   prints how often. Used by the tests that kill it, take its collector away or count its records. */
 #include <semaphore.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+
+#include "check.h"
 static sem_t ping, pong;
 static int event_fd, epoll_fd;
 static long rounds = -1;

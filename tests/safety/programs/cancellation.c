@@ -1,10 +1,12 @@
-/* Cancelled in each kind of wait: cleanup handlers run, the mutex is in the right state, the thread that takes the slot over works. */
-#include "check.h"
+/* Cancelled in each kind of wait: cleanup handlers run, the mutex is in the right state, the thread that takes the slot
+ * over works. */
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+
+#include "check.h"
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
@@ -40,19 +42,35 @@ static void *wait_for(void *argument) {
   for (;;) {
     struct timespec hundred_s = {100, 0};
     switch (kind) {
-      case 3: sem_wait(&semaphore); break;
-      case 4: read(ends[0], &byte, 1); break;
-      case 5: recv(sockets[0], &byte, 1, 0); break;
-      case 6: epoll_wait(epoll_fd, &event, 1, -1); break;
-      case 7: poll(&fd, 1, -1); break;
+      case 3:
+        sem_wait(&semaphore);
+        break;
+      case 4:
+        read(ends[0], &byte, 1);
+        break;
+      case 5:
+        recv(sockets[0], &byte, 1, 0);
+        break;
+      case 6:
+        epoll_wait(epoll_fd, &event, 1, -1);
+        break;
+      case 7:
+        poll(&fd, 1, -1);
+        break;
       case 8:
         FD_ZERO(&set);
         FD_SET(ends[0], &set);
         select(ends[0] + 1, &set, NULL, NULL, NULL);
         break;
-      case 9: nanosleep(&hundred_s, NULL); break;
-      case 10: clock_nanosleep(CLOCK_MONOTONIC, 0, &hundred_s, NULL); break;
-      case 11: usleep(900000); break;
+      case 9:
+        nanosleep(&hundred_s, NULL);
+        break;
+      case 10:
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &hundred_s, NULL);
+        break;
+      case 11:
+        usleep(900000);
+        break;
     }
   }
   pthread_cleanup_pop(0);

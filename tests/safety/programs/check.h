@@ -15,12 +15,12 @@
 #define SEE(expression) printf("%-60s %ld\n", #expression, (long)(expression))
 
 /* An assertion that stops the program; its exit code differs from every expected one. */
-#define MUST(condition)                                                         \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
+#define MUST(condition)                                                                \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
       printf("%s:%d: failed: %s (errno %d)\n", __FILE__, __LINE__, #condition, errno); \
-      exit(99);                                                                 \
-    }                                                                           \
+      exit(99);                                                                        \
+    }                                                                                  \
   } while (0)
 
 static inline void sleep_ms(int ms) {

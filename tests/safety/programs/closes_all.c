@@ -1,7 +1,9 @@
-/* The program closes every descriptor it does not know, puts its own over ours, and goes on: its files must hold its bytes only. */
-#include "check.h"
+/* The program closes every descriptor it does not know, puts its own over ours, and goes on: its files must hold its
+ * bytes only. */
 #include <fcntl.h>
 #include <sys/stat.h>
+
+#include "check.h"
 static void *idle(void *argument) {
   for (int i = 0; i < 30; ++i) sleep_ms(1);
   return argument;

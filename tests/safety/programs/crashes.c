@@ -1,7 +1,8 @@
 /* A program with a SIGSEGV handler of its own, that ends by a signal. */
-#include "check.h"
 #include <setjmp.h>
 #include <signal.h>
+
+#include "check.h"
 static sigjmp_buf back;
 static void handler(int signal) { siglongjmp(back, signal); }
 static void *idle(void *argument) {

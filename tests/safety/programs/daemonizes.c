@@ -1,8 +1,9 @@
 /* daemon(), and the double fork that programs write themselves; the daemon's result comes through a file. */
-#include "check.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+
+#include "check.h"
 static void *work(void *argument) {
   sleep_ms(2);
   return argument;

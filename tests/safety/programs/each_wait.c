@@ -1,6 +1,6 @@
-/* Blocks once in each hooked wait, woken by a second thread where a thread can wake it. Prints "NAME OBJECT" for each, OBJECT as the
-   agent must record it (0: not checked). Waits last 3 ms at least, so that nothing else looks like them. */
-#include "check.h"
+/* Blocks once in each hooked wait, woken by a second thread where a thread can wake it. Prints "NAME OBJECT" for each,
+   OBJECT as the agent must record it (0: not checked). Waits last 3 ms at least, so that nothing else looks like them.
+ */
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+
+#include "check.h"
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -33,22 +35,55 @@ static void *helper(void *argument) {
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
   switch ((int)(intptr_t)argument) {
-    case 0: pthread_mutex_lock(&mutex), hold(), pthread_mutex_unlock(&mutex); break;
-    case 1: pthread_rwlock_wrlock(&rwlock), hold(), pthread_rwlock_unlock(&rwlock); break;
-    case 2: pthread_spin_lock(&spin), hold(), pthread_spin_unlock(&spin); break;
-    case 3: hold(), pthread_mutex_lock(&mutex), pthread_cond_signal(&condition), pthread_mutex_unlock(&mutex); break;
-    case 4: hold(), pthread_mutex_lock(&mutex), pthread_cond_broadcast(&condition), pthread_mutex_unlock(&mutex); break;
-    case 5: hold(), sem_post(&semaphore); break;
-    case 6: hold(), pthread_barrier_wait(&barrier); break;
-    case 7: hold(); break; /* to be joined */
-    case 8: hold(), __atomic_store_n(&word, 1, __ATOMIC_SEQ_CST), syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); break;
-    case 9: hold(), eventfd_write(event_fd, 1); break;
-    case 10: hold(), write(event_fd, &one, 8); break;
-    case 11: hold(), write(pipe_ends[1], bytes, 1); break;
-    case 12: hold(), writev(pipe_ends[1], &piece, 1); break;
-    case 13: hold(), send(sockets[1], bytes, 1, 0); break;
-    case 14: hold(), sendto(sockets[1], bytes, 1, 0, NULL, 0); break;
-    case 15: hold(), sendmsg(sockets[1], &message, 0); break;
+    case 0:
+      pthread_mutex_lock(&mutex), hold(), pthread_mutex_unlock(&mutex);
+      break;
+    case 1:
+      pthread_rwlock_wrlock(&rwlock), hold(), pthread_rwlock_unlock(&rwlock);
+      break;
+    case 2:
+      pthread_spin_lock(&spin), hold(), pthread_spin_unlock(&spin);
+      break;
+    case 3:
+      hold(), pthread_mutex_lock(&mutex), pthread_cond_signal(&condition), pthread_mutex_unlock(&mutex);
+      break;
+    case 4:
+      hold(), pthread_mutex_lock(&mutex), pthread_cond_broadcast(&condition), pthread_mutex_unlock(&mutex);
+      break;
+    case 5:
+      hold(), sem_post(&semaphore);
+      break;
+    case 6:
+      hold(), pthread_barrier_wait(&barrier);
+      break;
+    case 7:
+      hold();
+      break; /* to be joined */
+    case 8:
+      hold(), __atomic_store_n(&word, 1, __ATOMIC_SEQ_CST),
+          syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+      break;
+    case 9:
+      hold(), eventfd_write(event_fd, 1);
+      break;
+    case 10:
+      hold(), write(event_fd, &one, 8);
+      break;
+    case 11:
+      hold(), write(pipe_ends[1], bytes, 1);
+      break;
+    case 12:
+      hold(), writev(pipe_ends[1], &piece, 1);
+      break;
+    case 13:
+      hold(), send(sockets[1], bytes, 1, 0);
+      break;
+    case 14:
+      hold(), sendto(sockets[1], bytes, 1, 0, NULL, 0);
+      break;
+    case 15:
+      hold(), sendmsg(sockets[1], &message, 0);
+      break;
   }
   return NULL;
 }
@@ -89,11 +124,14 @@ int main(void) {
   MUST(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, sockets[0], &event) == 0);
 
   WITH(0, "pthread_mutex_lock", ADDRESS(&mutex), 1, (pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex)));
-  WITH(0, "pthread_mutex_timedlock", ADDRESS(&mutex), 1, (pthread_mutex_timedlock(&mutex, &late), pthread_mutex_unlock(&mutex)));
+  WITH(0, "pthread_mutex_timedlock", ADDRESS(&mutex), 1,
+       (pthread_mutex_timedlock(&mutex, &late), pthread_mutex_unlock(&mutex)));
   WITH(0, "pthread_mutex_clocklock", ADDRESS(&mutex), 1,
        (pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &late_monotonic), pthread_mutex_unlock(&mutex)));
-  WITH(1, "pthread_rwlock_rdlock", ADDRESS(&rwlock), 1, (pthread_rwlock_rdlock(&rwlock), pthread_rwlock_unlock(&rwlock)));
-  WITH(1, "pthread_rwlock_wrlock", ADDRESS(&rwlock), 1, (pthread_rwlock_wrlock(&rwlock), pthread_rwlock_unlock(&rwlock)));
+  WITH(1, "pthread_rwlock_rdlock", ADDRESS(&rwlock), 1,
+       (pthread_rwlock_rdlock(&rwlock), pthread_rwlock_unlock(&rwlock)));
+  WITH(1, "pthread_rwlock_wrlock", ADDRESS(&rwlock), 1,
+       (pthread_rwlock_wrlock(&rwlock), pthread_rwlock_unlock(&rwlock)));
   WITH(2, "pthread_spin_lock", ADDRESS(&spin), 0, (pthread_spin_lock(&spin), pthread_spin_unlock(&spin)));
   WITH(3, "pthread_cond_wait", ADDRESS(&condition), 1,
        (pthread_mutex_lock(&mutex), pthread_cond_wait(&condition, &mutex), pthread_mutex_unlock(&mutex)));
@@ -110,10 +148,13 @@ int main(void) {
   pthread_join(joined, NULL);
   TELL("pthread_join", joined, 0);
   WITH(8, "futex", ADDRESS(&word), 1,
-       while (__atomic_load_n(&word, __ATOMIC_SEQ_CST) == 0) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0));
+       while (__atomic_load_n(&word, __ATOMIC_SEQ_CST) == 0)
+           syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0));
   WITH(9, "epoll_wait", FD(epoll_fd), 1, (epoll_wait(epoll_fd, &event, 1, 60000), eventfd_read(event_fd, &value)));
-  WITH(10, "epoll_pwait", FD(epoll_fd), 1, (epoll_pwait(epoll_fd, &event, 1, 60000, NULL), eventfd_read(event_fd, &value)));
-  WITH(13, "epoll_pwait2", FD(epoll_fd), 1, (epoll_pwait2(epoll_fd, &event, 1, &minute, NULL), recv(sockets[0], bytes, 1, 0)));
+  WITH(10, "epoll_pwait", FD(epoll_fd), 1,
+       (epoll_pwait(epoll_fd, &event, 1, 60000, NULL), eventfd_read(event_fd, &value)));
+  WITH(13, "epoll_pwait2", FD(epoll_fd), 1,
+       (epoll_pwait2(epoll_fd, &event, 1, &minute, NULL), recv(sockets[0], bytes, 1, 0)));
   struct pollfd fds[2] = {{event_fd, POLLIN, 0}, {pipe_ends[0], POLLIN, 0}};
   WITH(11, "poll", FD(pipe_ends[0]), 1, (poll(fds, 2, 60000), read(pipe_ends[0], bytes, 1)));
   WITH(9, "ppoll", FD(event_fd), 1, (ppoll(fds, 2, &minute, NULL), eventfd_read(event_fd, &value)));

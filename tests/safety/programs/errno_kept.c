@@ -1,5 +1,4 @@
 /* Each hook leaves errno as the call itself would: untouched on success, the call's own on failure. */
-#include "check.h"
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -11,11 +10,13 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#define TELL(call)                                                        \
-  do {                                                                    \
-    errno = 12345;                                                        \
-    long result = (long)(call);                                           \
-    printf("%-70.70s %ld errno %d\n", #call, result, errno);              \
+
+#include "check.h"
+#define TELL(call)                                           \
+  do {                                                       \
+    errno = 12345;                                           \
+    long result = (long)(call);                              \
+    printf("%-70.70s %ld errno %d\n", #call, result, errno); \
   } while (0)
 static void *nothing(void *argument) { return argument; }
 static void *post_later(void *argument) {

@@ -1,4 +1,5 @@
-/* A program that becomes another and another, from the main thread and with other threads running; and an exec that fails first. */
+/* A program that becomes another and another, from the main thread and with other threads running; and an exec that
+ * fails first. */
 #include "check.h"
 static void *idle(void *argument) {
   for (;;) sleep_ms(1);

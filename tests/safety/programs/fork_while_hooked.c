@@ -1,7 +1,8 @@
 /* Forks while eight threads sit in hooks; the children use the same kinds of objects. */
-#include "check.h"
 #include <poll.h>
 #include <sys/wait.h>
+
+#include "check.h"
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t fork_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;

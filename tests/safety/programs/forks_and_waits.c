@@ -1,7 +1,9 @@
-/* Parent and child wait for different times; the child's waits must be recorded as another process's. Prints both pids. */
-#include "check.h"
+/* Parent and child wait for different times; the child's waits must be recorded as another process's. Prints both pids.
+ */
 #include <poll.h>
 #include <sys/wait.h>
+
+#include "check.h"
 int main(void) {
   poll(NULL, 0, 5);
   pid_t child = fork();

@@ -1,10 +1,12 @@
-/* fork, _Fork, raw SYS_fork, raw clone: each child works with threads, locks and waits of its own and exits with its code. */
-#include "check.h"
+/* fork, _Fork, raw SYS_fork, raw clone: each child works with threads, locks and waits of its own and exits with its
+ * code. */
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+#include "check.h"
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void *touch(void *argument) {
   for (int i = 0; i < 100; ++i) {

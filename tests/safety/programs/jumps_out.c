@@ -1,10 +1,11 @@
 /* A handler that jumps out of a wait, many times: the next waits work, and the wake-ups of others too. */
-#include "check.h"
 #include <poll.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>
+
+#include "check.h"
 static sigjmp_buf out;
 static int ends[2];
 static void handler(int signal) {

@@ -1,7 +1,8 @@
-/* Hooks called when the agent's own end may have come: from a TLS destructor, from atexit, from .fini_array; and before it began:
-   from .preinit_array and .init_array. */
-#include "check.h"
+/* Hooks called when the agent's own end may have come: from a TLS destructor, from atexit, from .fini_array; and before
+   it began: from .preinit_array and .init_array. */
 #include <semaphore.h>
+
+#include "check.h"
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sem_t semaphore;
 static pthread_key_t key;

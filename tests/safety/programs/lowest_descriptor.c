@@ -1,7 +1,8 @@
 /* The program counts on getting the lowest free descriptor; ours are out of its way. */
-#include "check.h"
 #include <dirent.h>
 #include <fcntl.h>
+
+#include "check.h"
 static void *idle(void *argument) {
   sleep_ms(30);
   return argument;

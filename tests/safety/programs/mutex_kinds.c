@@ -1,6 +1,7 @@
 /* Error-checking, recursive, adaptive, priority-inheriting and priority-protected mutexes, contended and not. */
-#include "check.h"
 #include <sched.h>
+
+#include "check.h"
 static pthread_mutex_t mutex;
 static long counter;
 static void *count(void *argument) {
@@ -27,7 +28,8 @@ static void make(int type, int protocol) {
   pthread_mutexattr_init(&attributes);
   MUST(pthread_mutexattr_settype(&attributes, type) == 0);
   MUST(pthread_mutexattr_setprotocol(&attributes, protocol) == 0);
-  if (protocol == PTHREAD_PRIO_PROTECT) pthread_mutexattr_setprioceiling(&attributes, sched_get_priority_min(SCHED_FIFO));
+  if (protocol == PTHREAD_PRIO_PROTECT)
+    pthread_mutexattr_setprioceiling(&attributes, sched_get_priority_min(SCHED_FIFO));
   MUST(pthread_mutex_init(&mutex, &attributes) == 0);
 }
 int main(void) {

@@ -1,9 +1,10 @@
 /* A handler at some 20 kHz that posts, polls and tries locks while the main thread does the same. */
-#include "check.h"
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/time.h>
+
+#include "check.h"
 static sem_t semaphore;
 static int epoll_fd;
 static volatile long posted;

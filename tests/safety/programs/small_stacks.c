@@ -1,11 +1,13 @@
-/* Hooks on the smallest stacks there are: an alternate signal stack of MINSIGSTKSZ and a thread with PTHREAD_STACK_MIN. */
-#include "check.h"
+/* Hooks on the smallest stacks there are: an alternate signal stack of MINSIGSTKSZ and a thread with PTHREAD_STACK_MIN.
+ */
 #include <limits.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+
+#include "check.h"
 static sem_t semaphore;
 static volatile sig_atomic_t handled;
 static void handler(int signal) {

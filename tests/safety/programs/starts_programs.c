@@ -1,8 +1,9 @@
 /* vfork and exec, posix_spawn, system, popen, each exec of libc: the started program's output and exit code arrive. */
-#include "check.h"
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
+
+#include "check.h"
 extern char **environ;
 static void *idle(void *argument) {
   sleep_ms(5);
