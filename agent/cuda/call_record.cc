@@ -50,7 +50,12 @@ ActiveCall g_own;  // marks a thread whose CUDA calls are the agent's own
 
 inline CudaThread* Thread() noexcept {
   CudaThread* thread = t_cuda_thread;
-  if (__builtin_expect(thread == nullptr, 0)) t_cuda_thread = thread = g_cuda_threads.Take();
+  if (__builtin_expect(thread == nullptr, 0)) {
+    t_cuda_thread = thread = g_cuda_threads.Take();
+    // A thread that launches kernels one by one makes some 100,000 records a second: on a loaded machine an ordinary ring
+    // is full before the streaming thread gets to run.
+    UseBigRing();
+  }
   return thread;
 }
 

@@ -19,7 +19,7 @@ struct Sizes {
 };
 // The memory is sparse: only touched pages exist. 2,000 live threads fit, with room for the exited ones that wait to be
 // drained.
-constexpr Sizes kNormal = {2560, 4096, 8, 65536, 65536, 4u << 20};
+constexpr Sizes kNormal = {2560, 4096, 24, 65536, 65536, 4u << 20};
 // Where the program's address space is limited (ulimit -v), a mapping of ours must not eat what the program was given.
 constexpr Sizes kSmall = {64, 1024, 1, 16384, 8192, 512u << 10};
 constexpr uint64_t kSmallWorthIt = 512u << 20;
