@@ -33,7 +33,9 @@ int main(int argc, char** argv) {
   CLI::App program("Where did each generated token's time go, and what should change?", "stallscope");
   program.set_version_flag("--version", STALLSCOPE_VERSION);
   program.require_subcommand(1);
-  program.failure_message(CLI::FailureMessage::simple);
+  program.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return "stallscope: " + std::string(error.what()) + ". The options: stallscope [SUBCOMMAND] --help\n";
+  });
   program.footer(
       "Exit codes: 0 done, 1 the thing asked about is so, 2 usage, 3 bad input, 4 not available here.\n"
       "`run` ends with the exit code of the command.\n\n"

@@ -1,17 +1,15 @@
 // stallscope run: record a command, say at its end where the time went.
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "collector/main/collector.h"
 #include "collector/serve/budget_json.h"
 #include "tools/cli/child_process.h"
+#include "tools/cli/collector_socket.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/installation.h"
@@ -34,24 +32,6 @@ struct RunOptions {
   uint32_t vocabulary = 0;
   bool live = false, json = false, quiet = false;
 };
-
-bool SomebodyListens(const std::string& socket_path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof(address.sun_path)) return false;
-  socket_path.copy(address.sun_path, socket_path.size());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  const bool listens = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  close(fd);
-  return listens;
-}
-
-// The run's own collector lies beside the default one, so that `stallscope top` finds it.
-std::string OwnSocketPath() {
-  const std::filesystem::path folder = std::filesystem::path(DefaultSocketPath()).parent_path();
-  return (folder / absl::StrCat("run-", getpid(), ".sock")).string();
-}
 
 size_t SummaryWidth() {
   winsize window{};
@@ -110,7 +90,8 @@ class RecordedRun {
  private:
   int StartCollector() {
     CollectorOptions collector_options;
-    collector_options.socket_path = OwnSocketPath();
+    RemoveLeftSockets(DefaultSocketPath());
+    collector_options.socket_path = OwnSocketPath(DefaultSocketPath());
     collector_options.http_address = options_.http;
     collector_options.capture_path = options_.capture;
     collector_options.analysis.vocabulary = options_.vocabulary;
