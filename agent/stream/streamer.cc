@@ -189,6 +189,7 @@ uint32_t Streamer::Round(uint64_t now_ns) noexcept {
     next_refresh_ns_ = now_ns + kSecondNs / 20;
   }
   uint32_t taken = 0;
+  fullest_ring_ = 0;
   if (EnsureConnected(now_ns)) ReceiveControl(now_ns);
   if (connection_.open() && Flush(now_ns)) {
     WriteNotices(&output_);

@@ -26,6 +26,9 @@ class Streamer {
   // One round. Returns how many records went into frames.
   uint32_t Round(uint64_t now_ns) noexcept;
 
+  // How full the fullest ring was when the last round came to it, in thousandths; 1000 and more: it ran over.
+  uint32_t fullest_ring() const noexcept { return fullest_ring_; }
+
   // Everything that is in the rings now, then Goodbye if asked for. Gives up at the deadline.
   void Finish(uint64_t deadline_ns, bool goodbye, bool exec) noexcept;
 
@@ -73,7 +76,7 @@ class Streamer {
   uint64_t next_attempt_ns_ = 0, attempt_delay_ns_ = 0;
   uint64_t next_health_ns_ = 0, next_clock_ns_ = 0, next_reap_ns_ = 0, next_refresh_ns_ = 0;
   uint64_t retired_events_ = 0, retired_lost_ = 0, retired_short_waits_ = 0;
-  uint32_t connection_number_ = 0, next_thread_id_ = 1;
+  uint32_t connection_number_ = 0, next_thread_id_ = 1, fullest_ring_ = 0;
   bool detached_ = false, output_is_retry_ = false, slots_are_scarce_ = false;
 
   BatchEncoder encoder_;

@@ -51,6 +51,8 @@ uint32_t Streamer::DrainSlot(uint32_t index, uint64_t now_ns) noexcept {
   uint64_t lost = slot->lost.load(std::memory_order_relaxed);
   const uint64_t head = slot->head.load(std::memory_order_acquire);
   if (from == head) return 0;
+  const auto fill = static_cast<uint32_t>((head - from) * 1000 / (g_threads[index].ring_mask + 1));
+  if (fill > fullest_ring_) fullest_ring_ = fill;
   IntroduceThread(index, *slot);
   SlotCursor* cursor = &cursors_[index];
   const bool exited = state == static_cast<uint32_t>(wire::SlotState::kExited);

@@ -43,10 +43,11 @@ constinit std::atomic<bool> g_detached{false};
 constinit std::atomic<bool> g_no_more{false};  // the first thread has left
 constinit bool g_own_table = false;            // the thread's descriptors are not the program's
 
-constexpr uint64_t kBusyNs = 5'000'000, kIdleNs = 50'000'000;
+constexpr uint64_t kShortestNs = 5'000'000, kLongestNs = 50'000'000;
+constexpr uint32_t kFillingUp = 200, kNearlyEmpty = 50;  // thousandths of a ring
 constexpr uint64_t kGoodbyeNs = 200'000'000;
 constexpr uint64_t kHandOverNs = 5'000'000;
-constexpr uint64_t kAloneCheckNs = 100'000'000;
+constexpr uint64_t kAloneCheckNs = 250'000'000;
 
 void FutexWait(std::atomic<uint32_t>* word, uint32_t value, uint64_t timeout_ns) noexcept {
   const timespec timeout = {static_cast<time_t>(timeout_ns / 1'000'000'000u),
@@ -117,31 +118,30 @@ bool Serve(uint32_t request, uint64_t now_ns) noexcept {
 }
 
 void Loop() noexcept {
-  uint64_t interval_ns = kBusyNs;
+  uint64_t interval_ns = kShortestNs;
   uint64_t next_alone_check_ns = MonotonicNs() + kAloneCheckNs;
-  uint32_t idle_rounds = 0;
   for (;;) {
     Sleep(interval_ns);
     const uint64_t now_ns = MonotonicNs();
     const uint32_t request = g_request.load(std::memory_order_acquire);
     if (request != kNothing && Serve(request, now_ns)) return;
     if (g_said_goodbye) {
-      interval_ns = kIdleNs;
+      interval_ns = kLongestNs;
       continue;
     }
-    const uint32_t taken = g_streamer.Round(now_ns);
+    g_streamer.Round(now_ns);
     RunStreamingRounds(now_ns);
     if (g_streamer.detached()) {
       g_streamer.Finish(now_ns + kGoodbyeNs, /*goodbye=*/true, false);
       g_detached = true;
       return;
     }
-    // 5 ms while there is something to do, a little longer each idle round up to 50 ms.
-    idle_rounds = taken != 0 ? 0 : idle_rounds + 1;
-    if (idle_rounds == 0) {
-      interval_ns = kBusyNs;
-    } else if (idle_rounds > 4 && interval_ns < kIdleNs) {
-      interval_ns += kBusyNs;
+    // As rarely as the rings allow: a few large frames cost less than many small ones, on this thread and on the wire.
+    // At once down to 5 ms when a ring fills up, slowly up to 50 ms while all are nearly empty.
+    if (g_streamer.fullest_ring() > kFillingUp) {
+      interval_ns = kShortestNs;
+    } else if (g_streamer.fullest_ring() < kNearlyEmpty && interval_ns < kLongestNs) {
+      interval_ns += kShortestNs;
     }
     if (now_ns >= next_alone_check_ns) {
       if (ProcessIsOver()) {
@@ -256,7 +256,7 @@ void StartStreamingThread() noexcept {
   // Until it has taken over the connection, which then is closed on this side (a child would keep it open).
   const uint64_t deadline_ns = MonotonicNs() + kGoodbyeNs / 4;
   while (g_thread_state.load(std::memory_order_acquire) == kStarting && MonotonicNs() < deadline_ns) {
-    FutexWait(&g_thread_state, kStarting, kBusyNs);
+    FutexWait(&g_thread_state, kStarting, kShortestNs);
   }
   if (g_thread_state.load(std::memory_order_acquire) != kStarting) {
     if (g_own_table) {
