@@ -2,7 +2,7 @@
 // events ended, so that a thread's events leave in the order in which it recorded them. GPU operations follow as a
 // source of their own.
 //
-// Single thread; allocates nothing per event. A batch whose present columns differ in length is refused whole; an event
+// Single thread; allocates nothing per event. A batch whose columns do not fit together is refused whole; an event
 // with an impossible time or an unknown kind is left out and counted.
 #pragma once
 

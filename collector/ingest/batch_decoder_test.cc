@@ -63,10 +63,19 @@ TEST_F(BatchDecoderTest, AbsentColumns_AreZeros) {
               ElementsAre("gpu 1 0 0 0 0 0 0 0 0  0 1000000 1000000 0", "gpu 2 0 0 0 0 0 0 0 0  0 1000000 1000000 0"));
 }
 
+TEST_F(BatchDecoderTest, ColumnWithOneValue_IsThatValueInEveryRow) {
+  AddWait(10, 500);
+  AddWait(10, 600);
+  batch.mutable_waits()->add_call(21);
+  batch.mutable_waits()->add_object(5);
+  ASSERT_TRUE(decoder.Decode(batch, &log).ok());
+  EXPECT_THAT(log.lines(), ElementsAre("wait 1 21 1000010 1000510 244834610757359 0 0 0 0",
+                                       "wait 1 21 1000020 1000620 244834610757359 0 0 0 0"));
+}
+
 TEST_F(BatchDecoderTest, ColumnsOfDifferentLength_RefusesTheWholeBatch) {
-  AddWait(1, 2);
-  AddWait(1, 2);
-  batch.mutable_waits()->add_call(1);
+  for (int i = 0; i < 3; ++i) AddWait(1, 2);
+  for (int i = 0; i < 2; ++i) batch.mutable_waits()->add_call(1);
   batch.mutable_gpu_ops()->add_kind(1);
   const absl::Status status = decoder.Decode(batch, &log);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
