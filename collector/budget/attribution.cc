@@ -95,6 +95,7 @@ void Attribution::ChargeGap(const StepInterval& step, HostNs from, HostNs to, co
   request.visible_until = step.end + options_.settle_ns;
   request.in_flight = in_flight;
   request.skew_margin_ns = options_.skew_margin_ns;
+  request.shortest_idle_ns = shortest_idle_ns_;
   if (ends_with == nullptr) {
     request.thread = step.thread;
     request.from = to;

@@ -27,6 +27,10 @@ class Attribution {
   Attribution(Timeline* timeline, const SequenceDeque<SyncContext>* contexts, const Options& options)
       : timeline_(*timeline), awaited_(timeline, contexts), walk_(timeline, &awaited_), options_(options) {}
 
+  // A wait for outside input is idle time from this length on (within the step). A batch that runs needs its next step
+  // at once, so a shorter wait is a hand-over whose waker was not seen.
+  void SetShortestIdle(int64_t ns) { shortest_idle_ns_ = ns; }
+
   // Steps must come in order. `budget` is overwritten.
   void Attribute(const StepInterval& step, StepBudget* budget);
 
@@ -44,6 +48,7 @@ class Attribution {
   AwaitedWorkFinder awaited_;
   WalkBack walk_;
   Options options_;
+  int64_t shortest_idle_ns_ = 0;
 
   // Scratch of the step in work.
   struct ActiveOp {

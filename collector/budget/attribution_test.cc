@@ -8,6 +8,29 @@ namespace {
 
 constexpr uint64_t kMutex = 0x1000, kCondition = 0x2000;
 
+// Passes events on with far-away thread numbers.
+class Renumber final : public EventSink {
+ public:
+  explicit Renumber(EventSink* to) : to_(*to) {}
+  void OnWait(const WaitEvent& event) override {
+    Pass(event, [this](const WaitEvent& e) { to_.OnWait(e); });
+  }
+  void OnWake(const WakeEvent& event) override {
+    Pass(event, [this](const WakeEvent& e) { to_.OnWake(e); });
+  }
+  void OnRange(const RangeEvent& event) override {
+    Pass(event, [this](const RangeEvent& e) { to_.OnRange(e); });
+  }
+
+ private:
+  template <typename Event, typename To>
+  void Pass(Event event, const To& to) {
+    event.thread += 0xC00000;
+    to(event);
+  }
+  EventSink& to_;
+};
+
 // The worked example of docs/budget.md section 4: one step (0, 1000].
 void BuildWorkedExample(TraceBuilder* trace) {
   trace->Thread("Main")
@@ -192,6 +215,24 @@ TEST(Attribution, OutsideInputWithNothingInFlight_IsIdle) {
   EXPECT_EQ(analysed.Report().wall_ns, 5'160'000);
 }
 
+TEST(Attribution, OutsideInputForLessThanAStep_IsIpc) {
+  TraceBuilder trace;
+  // An event loop whose waker is not seen hands each step over: no request is waited for, the next step is.
+  trace.Thread("Main").Marker(0);
+  for (int step = 0; step < 4; ++step) {
+    const double t = step * 3000.0;
+    trace.Thread("Main")
+        .EpollWait(t + 100, t + 900, 4)
+        .Launch(t + 950, t + 960, static_cast<uint32_t>(step + 1))
+        .DeviceSync(t + 960, t + 2900)
+        .Marker(t + 3000);
+    trace.Gpu().Kernel(t + 960, t + 2890, static_cast<uint32_t>(step + 1), "gemm");
+  }
+  AnalysedTrace analysed(&trace);
+  EXPECT_EQ(analysed.Us(2, Line::kHostIpc), 800);
+  EXPECT_EQ(analysed.Us(2, Line::kIdleNoRequest), 0);
+}
+
 TEST(Attribution, OutsideInputWhileATokenIsInFlight_IsIpc) {
   TraceBuilder trace;
   trace.Thread("Main").Marker(0).Launch(0, 10, 1).EpollWait(100, 180, 4).Marker(200);
@@ -347,6 +388,21 @@ TEST(Attribution, CallsWhileCapturing_AreGraphBuild) {
   EXPECT_EQ(analysed.Us(0, Line::kHostGraphBuild), 80);
   EXPECT_EQ(analysed.Us(0, Line::kHostLaunch), 10);
   EXPECT_EQ(analysed.Us(0, Line::kGpuGraph), 190);
+}
+
+TEST(Attribution, ThreadsWithFarApartNumbers_AreKeptApart) {
+  // Threads that are read from a process's memory are numbered from 0xC00000.
+  TraceBuilder trace;
+  trace.Thread("Main").Marker(0).CondWait(10, 90, kCondition).Marker(100);
+  trace.Thread("Other").Sleep(20, 70).Signal(80, kCondition);
+  auto analysis = ProcessAnalysis::Create(ProcessInfo{}, &trace, {});
+  Renumber renumber(analysis.get());
+  trace.Feed(&renumber);
+  analysis->Finish();
+  const ProcessReport report = analysis->Report(0, 0);
+  EXPECT_EQ(report.lines[static_cast<int>(Line::kHostSleep)].ns, 50'000);
+  EXPECT_EQ(report.lines[static_cast<int>(Line::kHostWakeup)].ns, 10'000);
+  EXPECT_EQ(report.health.clamped, 0u);
 }
 
 TEST(Attribution, TwoDevices_TheOneThatDeliversIsCharged) {

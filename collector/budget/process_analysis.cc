@@ -9,6 +9,7 @@
 #include "collector/budget/attribution.h"
 #include "collector/budget/report_text.h"
 #include "collector/steps/step_finder.h"
+#include "collector/timeline/thread_numbers.h"
 #include "collector/timeline/timeline.h"
 #include "collector/windows/windows.h"
 
@@ -28,6 +29,10 @@ constexpr uint64_t kSelfAdvanceEvents = 8192;
 // How much a lost record takes from the confidence in the steps, as a multiple of its share of all records.
 constexpr double kLossWeight = 4;
 
+// A wait for outside input this short, or shorter than two usual steps, is no idle server.
+constexpr int64_t kShortestIdleNs = 1'000'000;
+constexpr uint64_t kStepsPerIdleUpdate = 64;
+
 // State.What of the schema, which this library does not link.
 enum StateWhat : uint32_t {
   kLevel = 1,
@@ -46,7 +51,7 @@ class Analysis final : public ProcessAnalysis {
       : process_(process),
         names_(names),
         options_(options),
-        timeline_(names),
+        timeline_(&names_),
         finder_({options.vocabulary, options.merge_kernel_threshold}),
         attribution_(&timeline_, &finder_.contexts(), {options.skew_margin_ns, kSettleNs}) {
     simulated_gpu_ = process.simulated_gpu;
@@ -57,15 +62,21 @@ class Analysis final : public ProcessAnalysis {
     if (device_name_.empty()) device_name_ = std::string(device.name);
     simulated_gpu_ = simulated_gpu_ || device.simulated;
   }
-  void OnWait(const WaitEvent& wait) override {
+  void OnWait(const WaitEvent& event) override {
+    WaitEvent wait = event;
+    wait.thread = names_.Of(event.thread);
     timeline_.AddWait(wait);
     Fed();
   }
-  void OnWake(const WakeEvent& wake) override {
+  void OnWake(const WakeEvent& event) override {
+    WakeEvent wake = event;
+    wake.thread = names_.Of(event.thread);
     timeline_.AddWake(wake);
     Fed();
   }
-  void OnCudaCall(const CudaCallEvent& call) override {
+  void OnCudaCall(const CudaCallEvent& event) override {
+    CudaCallEvent call = event;
+    call.thread = names_.Of(event.thread);
     timeline_.AddCudaCall(call);
     Fed();
   }
@@ -79,14 +90,21 @@ class Analysis final : public ProcessAnalysis {
     if (range.kind == wire::RangeKind::kStepMarker || range.kind == wire::RangeKind::kEngineDecode ||
         range.kind == wire::RangeKind::kEngineToken) {
       ranges_.push_back(range);
+      ranges_.back().thread = names_.Of(range.thread);
     }
     Fed();
   }
-  void OnThreadSample(const ThreadSampleEvent& sample) override {
+  void OnThreadSample(const ThreadSampleEvent& event) override {
+    ThreadSampleEvent sample = event;
+    sample.thread = names_.Of(event.thread);
     timeline_.AddSample(sample);
     Fed();
   }
-  void OnLoss(const LossEvent& loss) override { timeline_.AddLoss(loss); }
+  void OnLoss(const LossEvent& event) override {
+    LossEvent loss = event;
+    loss.thread = names_.Of(event.thread);
+    timeline_.AddLoss(loss);
+  }
   void OnHealth(const HealthEvent& health) override { health_ = health; }
   void OnState(const StateEvent& state) override;
 
@@ -125,7 +143,7 @@ class Analysis final : public ProcessAnalysis {
   }
 
   const ProcessInfo process_;
-  const ProcessNames* names_;
+  ThreadNumbers names_;  // from here on a thread is its number of this
   const AnalysisOptions options_;
   Timeline timeline_;
   StepFinder finder_;
@@ -262,6 +280,9 @@ void Analysis::CloseSteps(HostNs now, bool finishing) {
 }
 
 void Analysis::CloseStep(const StepInterval& step) {
+  if (step_index_ % kStepsPerIdleUpdate == 0) {
+    attribution_.SetShortestIdle(std::max(kShortestIdleNs, 2 * windows_.total().itl.Quantile(0.5)));
+  }
   attribution_.Attribute(step, &budget_);
   const int64_t wall_ns = step.end - step.begin;
   const int64_t idle_ns = budget_.lines[static_cast<size_t>(Line::kIdleNoRequest)];
@@ -325,8 +346,9 @@ void Analysis::CountHealth(HostNs now) {
     reported_lost += health_.counters[static_cast<size_t>(counter)];
   }
   uint64_t clamped = counts.clamped;
-  for (const wire::Counter counter : {wire::Counter::kGpuZeroTime, wire::Counter::kGpuReversedTime,
-                                      wire::Counter::kGpuBeforeLaunch, wire::Counter::kGpuUnfinished}) {
+  for (const wire::Counter counter :
+       {wire::Counter::kGpuZeroTime, wire::Counter::kGpuReversedTime, wire::Counter::kGpuBeforeLaunch,
+        wire::Counter::kGpuUnfinished, wire::Counter::kGpuOtherClock}) {
     clamped += health_.counters[static_cast<size_t>(counter)];
   }
   const uint64_t events = counts.events + range_events_;
@@ -384,17 +406,15 @@ ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
     report.lines[i].ns = sums.lines[i];
     report.lines[i].hidden_ns = sums.hidden[i];
     const Cause& cause = sums.notes[i].Largest();
-    if (cause.key != 0 && cause.ns * 2 >= sums.lines[i]) report.lines[i].note = TextOfCause(cause, names_);
+    if (cause.key != 0 && cause.ns * 2 >= sums.lines[i]) report.lines[i].note = TextOfCause(cause, &names_);
   }
   report.itl_p50_ns = sums.itl.Quantile(0.50);
   report.itl_p90_ns = sums.itl.Quantile(0.90);
   report.itl_p99_ns = sums.itl.Quantile(0.99);
   report.itl_max_ns = sums.itl.max();
   for (const SyncSums& sync : sums.syncs) {
-    const std::string_view name = names_ == nullptr
-                                      ? std::string_view("")
-                                      : names_->CallName(static_cast<wire::CudaDomain>(sync.name_key >> 16),
-                                                         static_cast<uint16_t>(sync.name_key & 0xffff));
+    const std::string_view name = names_.CallName(static_cast<wire::CudaDomain>(sync.name_key >> 16),
+                                                  static_cast<uint16_t>(sync.name_key & 0xffff));
     report.syncs.push_back({std::string(WithoutVersion(name)), sync.calls, sync.total_ns, sync.over_wait_ns,
                             sync.idle_inside_ns, sync.unneeded_ns});
   }

@@ -223,7 +223,8 @@ void WalkBack::Run(const Request& request, ChargeSheet* sheet, StepBudget* budge
                                     WaitKindOf(call) == wire::WaitKind::kPoll);
     }
     if (wake == nullptr) {
-      const bool idle = !request.in_flight && IsOutsideInput(call);
+      const bool idle =
+          !request.in_flight && IsOutsideInput(call) && cursor - segment_begin >= request.shortest_idle_ns;
       sheet->ChargeIdleGpu(idle ? Line::kIdleNoRequest : LineOfCall(call), segment_begin, cursor,
                            CauseOfCall(call, thread));
       cursor = segment_begin;

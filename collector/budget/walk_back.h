@@ -20,7 +20,8 @@ class WalkBack {
     HostNs from = 0;           // the walk starts here ...
     HostNs until = 0;          // ... and charges everything back to here
     HostNs visible_until = 0;  // calls that ended later are taken as not there: live and offline see the same
-    bool in_flight = true;     // a token is being made; false: a wait for outside input is idle time
+    bool in_flight = true;  // a token is being made; false: a wait for outside input is idle time, if it is long enough
+    int64_t shortest_idle_ns = 0;
     int64_t skew_margin_ns = 0;
   };
 

@@ -55,8 +55,6 @@ void StepFinder::TakeDeliveries() {
 void StepFinder::OnRange(const RangeEvent& range) {
   Boundary boundary;
   if (marker_.OnRange(range, &boundary)) {
-    if (!std::exchange(told_seen_, true)) delivery_steps_at_first_told_ = deliveries_.boundaries();
-    ++marker_steps_;
     Deliver(Method::kMarker, boundary);
   }
   if (range.kind == wire::RangeKind::kEngineToken) engine_counts_tokens_ = true;
@@ -65,7 +63,6 @@ void StepFinder::OnRange(const RangeEvent& range) {
     engine_log_.push_back(boundary);
     if (engine_log_.size() > kEngineLog) engine_log_.pop_front();
     EmitHeldIfRead(INT64_MAX);
-    if (!std::exchange(told_seen_, true)) delivery_steps_at_first_told_ = deliveries_.boundaries();
     ++engine_steps_;
     const bool no_deliveries = deliveries_.deliveries_with_work() == 0;
     if (kernels_ == 0 || (no_deliveries && engine_steps_ > kEngineStepsWithoutDelivery)) {
@@ -81,6 +78,11 @@ void StepFinder::Deliver(Method method, Boundary boundary) {
     held_.at = INT64_MIN;
     method_ = method;
     last_boundary_ = std::max(last_boundary_, boundary.at);
+    if (method == Method::kDelivery) {
+      const auto later = std::count_if(engine_log_.begin(), engine_log_.end(),
+                                       [&boundary](const Boundary& engine) { return engine.at >= boundary.at; });
+      engine_steps_before_deliveries_ = engine_steps_ - static_cast<uint64_t>(later);
+    }
     return;
   }
   if (boundary.at <= last_boundary_) return;
@@ -90,6 +92,7 @@ void StepFinder::Deliver(Method method, Boundary boundary) {
     HoldForEngine(begin, boundary);
     return;
   }
+  if (method == Method::kDelivery) ++delivery_steps_;
   found_.push_back({begin, boundary.at, boundary.thread, boundary.tokens, boundary.copy_correlation});
 }
 
@@ -110,6 +113,7 @@ void StepFinder::EmitHeldIfRead(HostNs before) {
 
 void StepFinder::EmitHeld(uint64_t engine_tokens) {
   if (held_.at == INT64_MIN) return;
+  ++delivery_steps_;
   found_.push_back({step_begin_of_held_, held_.at, held_.thread, engine_tokens, held_.copy_correlation});
   held_.at = INT64_MIN;
 }
@@ -134,8 +138,8 @@ void StepFinder::ForgetBefore(HostNs at) {
 std::vector<StepInterval> StepFinder::TakeSteps() { return std::exchange(found_, {}); }
 
 double StepFinder::ConfidenceOfDelivery(std::string* why) const {
-  const uint64_t found = deliveries_.boundaries() - std::min(deliveries_.boundaries(), delivery_steps_at_first_told_);
-  const uint64_t told = std::max(engine_steps_, marker_steps_);
+  const uint64_t found = delivery_steps_ + 1;  // the first delivery ends a step that began before it
+  const uint64_t told = engine_steps_ - engine_steps_before_deliveries_;
   constexpr uint64_t kEnoughToCompare = 4;
   if (told >= kEnoughToCompare) {
     // The newest told step may still be on its way through A, or the reverse.

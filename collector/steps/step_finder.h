@@ -89,10 +89,10 @@ class StepFinder {
   bool engine_counts_tokens_ = false;
   std::deque<Boundary> engine_log_;  // the last engine steps, for deliveries that are judged late
 
-  uint64_t kernels_ = 0, engine_steps_ = 0, marker_steps_ = 0;
-  // Steps by each source since the first of the told ones, to calibrate A.
-  uint64_t delivery_steps_at_first_told_ = 0;
-  bool told_seen_ = false;
+  uint64_t kernels_ = 0, engine_steps_ = 0;
+  // To calibrate A: what it found (micro-batches of one engine step count once) and what the engine told since its
+  // first delivery.
+  uint64_t delivery_steps_ = 0, engine_steps_before_deliveries_ = 0;
 };
 
 }  // namespace stallscope

@@ -31,8 +31,16 @@ class SequenceDeque {
     return end_++;
   }
   void PopFront() { ++first_; }
+  // Numbers go on from where they are.
+  void ReleaseMemoryIfEmpty() {
+    if (!empty() || ring_.size() <= kKeptWhenEmpty) return;
+    ring_ = std::vector<T>();
+    mask_ = 0;
+  }
 
  private:
+  static constexpr size_t kKeptWhenEmpty = 1024;
+
   void Grow() {
     std::vector<T> larger(ring_.empty() ? 16 : ring_.size() * 2);
     const uint64_t larger_mask = larger.size() - 1;

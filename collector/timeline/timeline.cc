@@ -10,9 +10,6 @@ namespace {
 // Caps that hold whatever happens. Both are far above what a step needs.
 constexpr size_t kMaxCallsOfThread = 1 << 18;
 constexpr size_t kMaxOpsOfDevice = 1 << 20;
-// Agents number threads from 1 and reuse nothing; a larger number is not believed.
-constexpr ThreadIndex kMaxThreads = 1 << 20;
-
 // Handles 0, 1 and 2 are the default streams (legacy, legacy, per thread).
 constexpr bool IsDefaultStream(uint64_t handle) { return handle <= 2; }
 constexpr uint64_t PlaceKey(uint64_t handle, ThreadIndex thread) {
@@ -235,7 +232,6 @@ const ThreadTimeline* Timeline::Thread(ThreadIndex thread) const {
 }
 
 ThreadTimeline& Timeline::MutableThread(ThreadIndex thread) {
-  if (thread >= kMaxThreads) thread = 0;
   if (thread >= threads_.size()) {
     threads_.resize(thread + 1);
     cursors_.resize(thread + 1);
@@ -330,7 +326,9 @@ void Timeline::DropBefore(HostNs at) {
     if (launch != nullptr && launch->call_number == number && launch->records == 0) launches_.Forget(call.correlation);
   };
   for (const auto& thread : threads_) {
-    if (thread != nullptr) thread->DropBefore(at, forget);
+    if (thread == nullptr) continue;
+    thread->DropBefore(at, forget);
+    thread->calls().ReleaseMemoryIfEmpty();  // threads come and go
   }
   for (const auto& device : devices_) {
     device->DropBefore(at, kMaxOpsOfDevice, [this](const GpuOp& op) {

@@ -1,6 +1,7 @@
 // Everything known of one process for as long as it may still be needed: calls by thread, wake-ups by object,
 // operations by device.
 //
+// Threads are small consecutive numbers here (ThreadNumbers).
 // Written by: ProcessAnalysis, which passes the events on. Read by: steps and budget. Single thread. Units: host
 // nanoseconds. Memory: DropBefore is called as steps close; calls and operations are capped as well, and what a cap
 // drops is remembered (ThreadTimeline::kept_since), so that it becomes unknown.lost instead of a guess.
