@@ -129,6 +129,10 @@ void EnsureStreaming() noexcept {
   EnsureSetUp();
   if (EpochIsZero()) return;
   InsideAgent guard;
+  // A daemon that closed every descriptor closed the memfd too, and no collector could get it any more: make another.
+  // What is mapped of the old one stays, since a thread made behind our back may be writing to it.
+  if (g_set_up.load(std::memory_order_relaxed) == kReady && !StillOurs(g_memfd) && MakeMemory())
+    SayHelloWithoutThread();
   StartStreamingThread();
 }
 
