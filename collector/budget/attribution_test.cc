@@ -252,6 +252,26 @@ TEST(Attribution, EpollWokenByAnotherThread_IsThatThreadsTime) {
   EXPECT_EQ(analysed.Us(0, Line::kHostWakeup), 10);
 }
 
+TEST(Attribution, EventFdWhosePollSetWasNotTold_IsLearned) {
+  TraceBuilder trace;
+  // libuv adds the descriptor to its set through io_uring: nothing but the writes is seen.
+  trace.Thread("Main").Marker(0);
+  for (int step = 0; step < 10; ++step) {
+    const double t = step * 1000.0;
+    trace.Thread("Loop").EpollWait(t + 10, t + 700, 4).Signal(t + 720, kCondition);
+    trace.Thread("Pool")
+        .CudaMalloc(t + 100, t + 600)
+        .Wait(wire::OsCall::kWrite, t + 690, t + 693, wire::FdObject(21), 8);
+    trace.Thread("Main").CondWait(t + 20, t + 725, kCondition).Marker(t + 1000);
+  }
+  AnalysedTrace analysed(&trace);
+  ASSERT_EQ(analysed.steps().size(), 10u);
+  EXPECT_EQ(analysed.Us(0, Line::kHostAlloc), 0);  // not known yet
+  EXPECT_EQ(analysed.Us(9, Line::kHostAlloc), 500);
+  EXPECT_EQ(analysed.Us(9, Line::kHostWakeup), 10 + 5);
+  EXPECT_EQ(analysed.Us(9, Line::kHostIpc), 0);
+}
+
 TEST(Attribution, RunDelay_SplitsOwnCode) {
   TraceBuilder trace;
   trace.Thread("Main").Marker(0).Sample(-10, 100, 0).Sample(1010, 355, 765).Marker(1000);

@@ -9,6 +9,7 @@
 #include "collector/budget/attribution.h"
 #include "collector/budget/report_text.h"
 #include "collector/steps/step_finder.h"
+#include "collector/timeline/poll_partners.h"
 #include "collector/timeline/thread_numbers.h"
 #include "collector/timeline/timeline.h"
 #include "collector/windows/windows.h"
@@ -130,6 +131,7 @@ class Analysis final : public ProcessAnalysis {
   }
   void AdvanceTo(HostNs now, bool finishing);
   void FindSteps(HostNs until);
+  void LearnWakers(ThreadIndex thread, const Call& call);
   void CloseSteps(HostNs now, bool finishing);
   void CloseSyncs(HostNs now, bool finishing);
   void CloseStep(const StepInterval& step);
@@ -146,6 +148,7 @@ class Analysis final : public ProcessAnalysis {
   ThreadNumbers names_;  // from here on a thread is its number of this
   const AnalysisOptions options_;
   Timeline timeline_;
+  PollPartners poll_partners_;
   StepFinder finder_;
   Attribution attribution_;
   Windows windows_;
@@ -232,7 +235,10 @@ void Analysis::FindSteps(HostNs until) {
     uint64_t& next = next_call_[thread];
     next = std::max(next, calls.first());
     for (; next < calls.end() && calls[next].end <= until; ++next) {
-      if (calls[next].source == CallSource::kCuda) items.push_back({calls[next].end, thread, next, nullptr});
+      const Call& call = calls[next];
+      if (call.source == CallSource::kCuda || PollPartners::IsWakeUpWrite(call) || PollPartners::IsPoll(call)) {
+        items.push_back({call.end, thread, next, nullptr});
+      }
     }
   }
   // Ranges of one thread come in order, but not between threads; the rest is for later.
@@ -249,6 +255,10 @@ void Analysis::FindSteps(HostNs until) {
       finder_.OnRange(*item.range);
     } else {
       Call* call = &timeline_.MutableThread(item.thread).calls()[item.number];
+      if (call->source == CallSource::kOs) {
+        LearnWakers(item.thread, *call);
+        continue;
+      }
       if (call->copy_kind == wire::CopyKind::kDefault) {
         // cudaMemcpyDefault: the direction stands in the record only.
         const Launch* launch = timeline_.launches().Find(call->correlation);
@@ -258,6 +268,15 @@ void Analysis::FindSteps(HostNs until) {
     }
   }
   ranges_.erase(ranges_.begin(), ranges_end);
+}
+
+void Analysis::LearnWakers(ThreadIndex thread, const Call& call) {
+  if (PollPartners::IsWakeUpWrite(call)) {
+    const uint64_t set = poll_partners_.OnWrite(thread, call);
+    if (set != 0) timeline_.AddInferredWake(set, call.begin, thread);
+  } else if (timeline_.wakes().Find(call.object, call.begin, call.end, thread, 0, true) == nullptr) {
+    poll_partners_.OnUnexplainedPoll(thread, call);
+  }
 }
 
 void Analysis::GiveUpLaunches(HostNs at, HostNs* oldest_pending) {

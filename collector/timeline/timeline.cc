@@ -217,6 +217,15 @@ void Timeline::AddWake(const WakeEvent& wake) {
   wakes_.Add(wake);
 }
 
+void Timeline::AddInferredWake(uint64_t object, HostNs at, ThreadIndex waker) {
+  WakeEvent wake{};
+  wake.thread = waker;
+  wake.call = wire::OsCall::kEventfdWrite;
+  wake.at = at;
+  wake.object = object;
+  wakes_.Add(wake);
+}
+
 void Timeline::AddSample(const ThreadSampleEvent& sample) {
   ++counts_.events;
   MutableThread(sample.thread).AddSample(sample);

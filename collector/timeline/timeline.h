@@ -44,6 +44,8 @@ class Timeline {
   uint64_t AddWait(const WaitEvent& wait);
   uint64_t AddCudaCall(const CudaCallEvent& cuda);
   void AddWake(const WakeEvent& wake);
+  // A wake-up that was concluded, not seen.
+  void AddInferredWake(uint64_t object, HostNs at, ThreadIndex waker);
   void AddGpuOp(const GpuOpEvent& op);
   void AddSample(const ThreadSampleEvent& sample);
   void AddLoss(const LossEvent& loss);
