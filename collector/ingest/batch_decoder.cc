@@ -68,18 +68,22 @@ bool BatchDecoder::Follow(const v1::Batch& batch, RingEntry* ring, uint64_t* ski
   const uint64_t first = batch.first_record(), count = batch.record_count();
   if (count == 0) return true;
   if (first > ~uint64_t{0} - count) return true;  // nonsense: no conclusion from it
-  const bool first_batch = !ring->seen_batch;
-  ring->seen_batch = true;
-  if (first_batch && starts_in_the_middle_) ring->next_record = first;
-  if (first + count <= ring->next_record) {
+  if (!ring->progress->seen_batch && first > 0) {
+    const HostNs age = static_cast<HostNs>(std::min<uint64_t>(batch.base_ns(), kMaxHostNs)) - ring->begin;
+    registry_->ContinueProgress(ring, first, BeginTolerance(age));
+  }
+  const bool first_batch = !ring->progress->seen_batch;
+  ring->progress->seen_batch = true;
+  if (first_batch && starts_in_the_middle_) ring->progress->next_record = first;
+  if (first + count <= ring->progress->next_record) {
     ++counts_.duplicates;
     return false;
   }
-  if (first > ring->next_record) {
+  if (first > ring->progress->next_record) {
     LossEvent loss;
     loss.thread = ring->thread->info.thread;
-    loss.records = first - ring->next_record;
-    loss.from = first_batch ? std::max(ring->begin, earliest_) : ring->last_end;
+    loss.records = first - ring->progress->next_record;
+    loss.from = first_batch ? std::max(ring->begin, earliest_) : ring->progress->last_end;
     loss.to = std::clamp(static_cast<HostNs>(std::min<uint64_t>(batch.base_ns(), kMaxHostNs)), loss.from,
                          std::max(loss.from, latest_));
     counts_.lost_records += loss.records;
@@ -87,8 +91,8 @@ bool BatchDecoder::Follow(const v1::Batch& batch, RingEntry* ring, uint64_t* ski
   }
   // Begun anew after a reconnect, in other pieces. Records and rows correspond one to one but for those that the agent
   // left out.
-  if (first < ring->next_record) *skip = ring->next_record - first;
-  ring->next_record = first + count;
+  if (first < ring->progress->next_record) *skip = ring->progress->next_record - first;
+  ring->progress->next_record = first + count;
   return true;
 }
 
@@ -118,7 +122,7 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
   uint64_t skip = 0;
   if (ring != nullptr && !Follow(batch, ring, &skip, sink)) return absl::OkStatus();
 
-  HostNs last_end = ring == nullptr ? 0 : ring->last_end;
+  HostNs last_end = ring == nullptr ? 0 : ring->progress->last_end;
   HostNs next[5] = {waits.Next() ? waits.end() : kNever, wakes.Next() ? wakes.end() : kNever,
                     cuda_calls.Next() ? cuda_calls.end() : kNever, ranges.Next() ? ranges.end() : kNever,
                     states.Next() ? states.end() : kNever};
@@ -157,7 +161,7 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
     ++counts_.events;
     last_end = std::max(last_end, gpu_ops.end());
   }
-  if (ring != nullptr) ring->last_end = last_end;
+  if (ring != nullptr) ring->progress->last_end = last_end;
   if (batch.has_thread_samples()) return DecodeSamples(batch, registry_, context, sink);
   return absl::OkStatus();
 }

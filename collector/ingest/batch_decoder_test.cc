@@ -175,6 +175,20 @@ TEST_F(BatchDecoderTest, BatchSentAgainInOtherPieces_GivesOnlyWhatIsNew) {
                                        "wait 1 0 1000040 1000050 0 0 0 0 0", "wait 1 0 1000060 1000070 0 0 0 0 0"));
 }
 
+TEST_F(BatchDecoderTest, StreamingThatBeginsAfterTheMemoryWasDrained_IsNoLoss) {
+  registry.AddThread(kFirstCollectorId, 200, "worker", 1000);
+  AddWait(0, 10);
+  batch.set_thread(kFirstCollectorId);
+  batch.set_record_count(1);
+  ASSERT_TRUE(decoder.Decode(batch, &log).ok());
+  registry.AddThread(2, 200, "worker", 1010);  // the agent names it now, under its own number
+  batch.set_thread(2);
+  batch.set_first_record(1);
+  ASSERT_TRUE(decoder.Decode(batch, &log).ok());
+  EXPECT_THAT(log.Only("loss"), IsEmpty());
+  EXPECT_EQ(log.Only("wait").size(), 2u);
+}
+
 TEST_F(BatchDecoderTest, FirstBatchOfALateCollector_IsNoLoss) {
   decoder.SetStartsInTheMiddle(true);
   AddWait(0, 10);

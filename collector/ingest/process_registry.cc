@@ -14,7 +14,6 @@ constexpr size_t kTextOverheadBytes = 64;  // of a std::string in a deque and it
 uint32_t CallKey(uint32_t domain, uint32_t call) { return domain << 16 | call; }
 
 bool IsSampled(uint32_t id) { return id >= kFirstSampledThreadId; }
-bool IsFromMemory(uint32_t id) { return id >= kFirstCollectorId && id < kFirstSampledThreadId; }
 
 bool Near(HostNs a, HostNs b, HostNs tolerance) { return a <= b + tolerance && b <= a + tolerance; }
 
@@ -74,6 +73,7 @@ RingEntry* ProcessRegistry::RingOf(uint32_t id, ThreadEntry* thread) {
   bytes_ += sizeof(RingEntry) + sizeof(ThreadEntry);
   ring.id = id;
   ring.thread = thread;
+  ring.progress = &progress_.emplace_back();
   rings_by_id_.At(id) = &ring;
   return &ring;
 }
@@ -89,28 +89,34 @@ const RingEntry* ProcessRegistry::FindRing(uint32_t tid, HostNs begin, HostNs to
   return nearest;
 }
 
+void ProcessRegistry::ContinueProgress(RingEntry* ring, uint64_t first_record, HostNs tolerance_ns) {
+  const auto found = rings_by_tid_.find(ring->thread->info.tid);
+  if (found == rings_by_tid_.end()) return;
+  const auto distance = [first_record](const RingEntry* other) {
+    const uint64_t next = other->progress->next_record;
+    return next > first_record ? next - first_record : first_record - next;
+  };
+  const RingEntry* nearest = nullptr;
+  for (const RingEntry* other : found->second) {
+    if (other == ring || !other->progress->seen_batch || !Near(other->begin, ring->begin, tolerance_ns)) continue;
+    if (nearest == nullptr || distance(other) < distance(nearest)) nearest = other;
+  }
+  if (nearest != nullptr) ring->progress = nearest->progress;
+}
+
 RingEntry* ProcessRegistry::AddThread(uint32_t id, uint32_t tid, std::string_view name, HostNs begin) {
   const bool sampled = IsSampled(id);
   RingEntry* ring = rings_by_id_.Get(id);
   const bool placeholder = ring == nullptr || ring->thread->info.tid == 0;
   if (ring == nullptr) {
     ThreadEntry* same = nullptr;
-    const RingEntry* drained = nullptr;
     if (const auto found = rings_by_tid_.find(tid); found != rings_by_tid_.end()) {
       for (const RingEntry* other : found->second) {
-        if (!IsSameThread(*other->thread, sampled, begin)) continue;
-        same = other->thread;
-        if (id >= kFirstCollectorId || !IsFromMemory(other->id)) continue;
-        if (drained == nullptr || std::abs(other->begin - begin) < std::abs(drained->begin - begin)) drained = other;
+        if (IsSameThread(*other->thread, sampled, begin)) same = other->thread;
       }
     }
     ring = RingOf(id, same);
     if (ring->id != id) return ring;  // past the limit
-    if (drained != nullptr) {
-      ring->seen_batch = true;
-      ring->next_record = drained->next_record;
-      ring->last_end = drained->last_end;
-    }
   }
   ThreadEntry* thread = ring->thread;
   if (placeholder) {

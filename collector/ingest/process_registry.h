@@ -30,16 +30,26 @@ struct ThreadEntry {
   bool announced = false;  // the sink knows it
 };
 
-// A source of batches: one use of one slot of the shared memory by one thread. A thread that changes to a bigger ring
-// takes a new slot, so it may have two.
-struct RingEntry {
-  uint32_t id = 0;  // Batch.thread
-  ThreadEntry* thread = nullptr;
-  HostNs begin = 0;
+// How far one use of one slot of the shared memory has been received.
+struct RingProgress {
   bool seen_batch = false;
   uint64_t next_record = 0;  // first ring record not received yet
   HostNs last_end = 0;       // of the last event received
 };
+
+// A source of batches: one use of one slot by one thread. A thread that changes to a bigger ring takes a new slot, so
+// it may have two; and one slot may be known under several ids (the collector's while there is no streaming thread,
+// another of the agent's each time that streaming begins), which then share their progress.
+struct RingEntry {
+  uint32_t id = 0;  // Batch.thread
+  ThreadEntry* thread = nullptr;
+  RingProgress* progress = nullptr;
+  HostNs begin = 0;
+};
+
+// How far two statements of when a slot was taken may lie apart: 20 ms, and 244 ppm of its age, since each was
+// converted with the clock calibration of its time.
+constexpr HostNs BeginTolerance(HostNs age_ns) { return 20'000'000 + (age_ns > 0 ? age_ns >> 12 : 0); }
 
 class ProcessRegistry final : public ProcessNames {
  public:
@@ -65,6 +75,10 @@ class ProcessRegistry final : public ProcessNames {
   // Ids given to threads found in /proc do not count.
   const RingEntry* FindRing(uint32_t tid, HostNs begin, HostNs tolerance_ns) const;
 
+  // Called at the first batch of an id when that does not start at record 0: when another id of the same slot (same
+  // tid, begin within the tolerance) was followed up to about there, this one goes on with its progress.
+  void ContinueProgress(RingEntry* ring, uint64_t first_record, HostNs tolerance_ns);
+
   // Takes in everything of an Intern but the threads, which ProcessStream adds one by one (its sink is told of each).
   void AddNames(const v1::Intern& intern);
 
@@ -84,6 +98,7 @@ class ProcessRegistry final : public ProcessNames {
   std::deque<std::string> texts_;
   std::deque<ThreadEntry> threads_;
   std::deque<RingEntry> rings_;
+  std::deque<RingProgress> progress_;
   IdTable<RingEntry*> rings_by_id_;
   absl::flat_hash_map<uint32_t, std::vector<RingEntry*>> rings_by_tid_;
   size_t bytes_ = 0;

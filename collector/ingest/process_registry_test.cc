@@ -79,23 +79,27 @@ TEST(ProcessRegistry, ThreadNamedByAgentAndProc_IsOne) {
 TEST(ProcessRegistry, ThreadThatTookASecondSlot_IsOneWithTwoRings) {
   ProcessRegistry registry;
   RingEntry* first = registry.AddThread(1, 100, "cupti", 10 * kSecond);
-  first->next_record = 4;
+  first->progress->next_record = 4;
   const RingEntry* second = registry.AddThread(2, 100, "cupti", 10 * kSecond + 5000);
   EXPECT_EQ(first->thread, second->thread);
-  EXPECT_EQ(second->next_record, 0u);
+  EXPECT_EQ(second->progress->next_record, 0u);
   EXPECT_EQ(registry.FindRing(100, 10 * kSecond + 100, 1000), first);
   EXPECT_EQ(registry.FindRing(100, 10 * kSecond + 4900, 1000), second);
   EXPECT_EQ(registry.FindRing(100, 10 * kSecond + 50'000, 1000), nullptr);
 }
 
-TEST(ProcessRegistry, AgentThatStreamsAfterTheMemoryWasDrained_GoesOnAfterIt) {
+TEST(ProcessRegistry, SlotUnderASecondId_GoesOnWhereTheFirstStopped) {
   ProcessRegistry registry;
-  RingEntry* drained = registry.AddThread(kFirstCollectorId, 100, "main", 10 * kSecond);
-  drained->next_record = 77;
-  const RingEntry* agent = registry.AddThread(1, 100, "main", 10 * kSecond + 300);
-  EXPECT_EQ(agent->thread, drained->thread);
-  EXPECT_EQ(agent->next_record, 77u);
-  EXPECT_TRUE(agent->seen_batch);
+  RingEntry* small = registry.AddThread(1, 100, "main", 10 * kSecond);
+  small->progress->seen_batch = true;
+  small->progress->next_record = 3;
+  RingEntry* drained = registry.AddThread(kFirstCollectorId, 100, "main", 10 * kSecond + 50);
+  drained->progress->seen_batch = true;
+  drained->progress->next_record = 77;
+  RingEntry* again = registry.AddThread(2, 100, "main", 10 * kSecond + 300);
+  EXPECT_EQ(again->thread, drained->thread);
+  registry.ContinueProgress(again, 77, 1000);
+  EXPECT_EQ(again->progress, drained->progress);
 }
 
 TEST(ProcessRegistry, KernelIdUsedAgain_IsAnotherThread) {

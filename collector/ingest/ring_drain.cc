@@ -13,13 +13,6 @@ constexpr size_t kRecordsPerBatch = 4096;
 
 constexpr uint64_t kMaxRecordsPerLiveDrain = 1'000'000;
 
-// The agent converted the thread's start with an earlier calibration than ours: 20 ms, plus 244 ppm of the thread's
-// age.
-HostNs BeginTolerance(HostNs begin, const ShmClock& clock) {
-  const HostNs age = static_cast<HostNs>(std::min<uint64_t>(clock.base_ns, kMaxHostNs)) - begin;
-  return 20'000'000 + (age > 0 ? age >> 12 : 0);
-}
-
 }  // namespace
 
 RingDrain::RingDrain(uint32_t process, ProcessRegistry* registry, ShmImage* image, FrameSink sink)
@@ -29,7 +22,8 @@ RingEntry* RingDrain::RingOfSlot(const ShmSlot& slot, const ShmClock& clock) {
   KnownSlot& known = slots_[slot.index];
   if (known.ring != 0 && known.generation == slot.generation) return registry_->Ring(known.ring);
   const HostNs begin = clock.ToHostNs(slot.start_ticks);
-  const RingEntry* ring = registry_->FindRing(slot.tid, begin, BeginTolerance(begin, clock));
+  const HostNs age = static_cast<HostNs>(std::min<uint64_t>(clock.base_ns, kMaxHostNs)) - begin;
+  const RingEntry* ring = registry_->FindRing(slot.tid, begin, BeginTolerance(age));
   const bool free = ring != nullptr && std::none_of(slots_.begin(), slots_.end(), [&](const KnownSlot& other) {
                       return other.ring == ring->id &&
                              &other != &known;  // the thread's earlier slot: it has changed to a bigger ring
@@ -55,9 +49,9 @@ uint64_t RingDrain::DrainSlot(const ShmSlot& slot, const ShmClock& clock, bool f
   RingEntry* ring = RingOfSlot(slot, clock);
   if (ring == nullptr) return 0;
   uint64_t total = 0;
-  while (ring->next_record < slot.head) {
+  while (ring->progress->next_record < slot.head) {
     records_.clear();
-    const uint64_t from = ring->next_record;
+    const uint64_t from = ring->progress->next_record;
     const ShmImage::RingRead read = image_->ReadRing(slot, from, kRecordsPerBatch, final, &records_);
     if (read.consumed == 0) break;
     torn_ += read.torn;
@@ -76,7 +70,7 @@ uint64_t RingDrain::DrainSlot(const ShmSlot& slot, const ShmClock& clock, bool f
     sink_(frame);
     if (!final) image_->WriteDrained(slot, read.next, read.first - from);
     // The decoder advances next_record as it takes the batch; a decoder that does not must not keep us here.
-    if (ring->next_record < read.next) ring->next_record = read.next;
+    if (ring->progress->next_record < read.next) ring->progress->next_record = read.next;
   }
   return total;
 }

@@ -337,6 +337,7 @@ TEST_F(CollectorTest, KilledProcess_LosesNothingThatWasCommitted) {
   ingest::ShmBuilder memory;
   memory.TakeSlot(0, 77, 2000, "main");
   for (uint64_t i = 0; i < 10; ++i) memory.Commit(0, Wait(3000 + i));
+  memory.header()->heartbeat_ns.store(1);  // it has a streaming thread
   memory.Block(0, wire::RecordKind::kWait, static_cast<uint16_t>(wire::OsCall::kSemWait), 0x99, 4000);
   // A child that streams four of its ten records and is killed.
   int ready[2];

@@ -54,7 +54,8 @@ ProcessSession::ProcessSession(uint32_t process, const v1::Hello& hello, uint32_
 ProcessSession::~ProcessSession() = default;
 
 bool ProcessSession::streaming() const {
-  return stream_.info().streaming || received_batch_ || (image_ != nullptr && image_->has_streaming_thread());
+  // The memory knows best: a process ends its streaming thread for a moment to fork, and says hello as one without.
+  return image_ != nullptr ? image_->has_streaming_thread() : stream_.info().streaming;
 }
 
 absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view bytes, HostNs now) {
@@ -62,9 +63,6 @@ absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view by
   last_frame_at_ = now;
   if (capture_ != nullptr) capture_->AppendSerialized(process_, bytes, TimeOf(frame));
   switch (frame.body_case()) {
-    case v1::Frame::kBatch:
-      received_batch_ = true;
-      break;
     case v1::Frame::kState:
       notices_.OnState(frame.state(), stream_.info().process_name);
       if (frame.state().what() == v1::State::LEVEL) level_ = static_cast<uint32_t>(frame.state().value());

@@ -94,7 +94,7 @@ class ProcessSession {
   uint32_t level_;
   uint64_t agent_cpu_ns_ = 0, process_cpu_ns_ = 0;
   int connections_ = 0;  // two for a moment when the process came back before its old connection was seen to end
-  bool said_goodbye_ = false, received_batch_ = false, finished_ = false, by_the_way_ = false;
+  bool said_goodbye_ = false, finished_ = false, by_the_way_ = false;
   HostNs last_frame_at_ = 0, disconnected_at_ = 0, finished_at_ = 0;
   uint64_t refused_frames_ = 0, salvaged_records_ = 0;
 };
