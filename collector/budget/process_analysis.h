@@ -1,9 +1,9 @@
 // Everything the collector concludes about one process: timeline -> steps -> attribution -> windows.
 //
-// Single thread. Live: the session feeds events as they come and calls Advance a few times a second; a step closes when its
-// records are complete or the late limit passed (docs/budget.md section 6). Offline: feed a whole capture, then Finish. Both ways give the
-// same numbers for the same events.
-// Memory: bounded by the late limit times the event rate plus fixed windows; it does not grow with uptime.
+// Single thread. Live: the session feeds events as they come and calls Advance a few times a second; a step closes when
+// its records are complete or the late limit passed (docs/budget.md section 6). Offline: feed a whole capture, then
+// Finish. Both ways give the same numbers for the same events. Memory: bounded by the late limit times the event rate
+// plus fixed windows; it does not grow with uptime.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace stallscope {
 
 struct AnalysisOptions {
   int64_t late_limit_ns = 2'000'000'000;
-  int64_t skew_margin_ns = 10'000;   // over-waits below count as zero
-  uint32_t vocabulary = 0;           // 0: learn the token unit from copy sizes
-  int merge_kernel_threshold = 8;    // K: kernels in a closure that count as forward work without a graph
+  int64_t skew_margin_ns = 10'000;  // over-waits below count as zero
+  uint32_t vocabulary = 0;          // 0: learn the token unit from copy sizes
+  int merge_kernel_threshold = 8;   // K: kernels in a closure that count as forward work without a graph
 };
 
 // What happened in one closed step; given to the observer in order.
@@ -26,9 +26,9 @@ struct StepRecord {
   uint64_t index;
   HostNs begin, end;
   uint64_t tokens;
-  LineSums lines;   // sums to end - begin exactly
+  LineSums lines;  // sums to end - begin exactly
   LineSums hidden;
-  bool late;        // closed by the limit, with unknown.late
+  bool late;  // closed by the limit, with unknown.late
 };
 
 class ProcessAnalysis : public EventSink {

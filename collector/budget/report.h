@@ -1,6 +1,7 @@
 // The stall budget of a window, as every view shows it. Views do no arithmetic on stalls beyond division for display.
 //
-// Written by: ProcessAnalysis. Read by: the JSON writer (schema stallscope.budget/1), the terminal view, `stallscope budget`.
+// Written by: ProcessAnalysis. Read by: the JSON writer (schema stallscope.budget/1), the terminal view, `stallscope
+// budget`.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace stallscope {
 
 struct SyncReport {
-  std::string name;         // "cudaDeviceSynchronize"
+  std::string name;  // "cudaDeviceSynchronize"
   uint64_t calls = 0;
   int64_t total_ns = 0;
   int64_t over_wait_ns = 0;    // after the waited-for work had ended, beyond the skew margin
@@ -43,7 +44,7 @@ struct ProcessReport {
   std::string tokens_source;        // "marker", "engine", "copy size", "steps only"
   std::string segmentation_method;  // "token delivery", "graph cadence", "marker", "engine", "none"
   double segmentation_confidence = 0;
-  std::string segmentation_why;     // one sentence; when there are no steps: what is missing for one
+  std::string segmentation_why;  // one sentence; when there are no steps: what is missing for one
   HostNs begin = 0, end = 0;
   int64_t wall_ns = 0;
   LineReport lines[kLineCount];
@@ -52,7 +53,7 @@ struct ProcessReport {
   struct {
     uint64_t events = 0, dropped = 0, late = 0, clamped = 0, unmatched = 0;
   } health;
-  std::string agent_level;  // "budget", "kernels", "nodes"
+  std::string agent_level;      // "budget", "kernels", "nodes"
   double agent_cost_share = 0;  // agent CPU / process CPU
   std::vector<BlockedThread> blocked;
   std::vector<std::string> notices;  // "CUPTI is held by nsys: GPU lines start again when it ends"
