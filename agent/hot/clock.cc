@@ -9,12 +9,14 @@ namespace {
 
 constexpr uint32_t kShift = 32;
 constexpr uint64_t kFirstSpanNs = 100'000;
-constexpr uint64_t kLongestSpanNs = 3'000'000'000;  // (span_ns << kShift) must fit into 64 bits
+// The rate is taken over the last 10 to 20 s, so that it follows what NTP does to CLOCK_MONOTONIC.
+constexpr uint64_t kSpanNs = 10'000'000'000;
 
 // The pair the rate is measured from, and the one that replaces it when it gets too old. Guarded by the calibration's
 // version.
 constinit ClockPair g_anchor = {};
 constinit ClockPair g_next_anchor = {};
+constinit bool g_doubtful = false;
 
 void Publish(wire::ClockCalibration* clock, const ClockPair& base, uint64_t mult) noexcept {
   clock->base_ticks = base.ticks;
@@ -33,8 +35,21 @@ void RefreshRealtimeOffset() noexcept {
 
 // ns per tick, times 2^kShift.
 uint64_t Rate(const ClockPair& from, const ClockPair& to) noexcept {
-  const uint64_t ticks = to.ticks - from.ticks;
-  return ticks == 0 ? uint64_t{1} << kShift : ((to.ns - from.ns) << kShift) / ticks;
+  if (to.ticks == from.ticks) return uint64_t{1} << kShift;
+  const double ratio = static_cast<double>(to.ns - from.ns) / static_cast<double>(to.ticks - from.ticks);
+  return static_cast<uint64_t>(ratio * static_cast<double>(uint64_t{1} << kShift));
+}
+
+// After a suspend the TSC has run on (or begun anew) and CLOCK_MONOTONIC has not: no rate can be made of that.
+bool Plausible(uint64_t rate, uint64_t before) noexcept {
+  const uint64_t difference = rate > before ? rate - before : before - rate;
+  return difference < before / 500;
+}
+
+// Where the TSC is not used, ticks are nanoseconds.
+ClockPair NanosecondPair() noexcept {
+  const uint64_t now_ns = MonotonicNs();
+  return {now_ns, now_ns, 1};
 }
 
 }  // namespace
@@ -74,7 +89,7 @@ void StartClock(wire::Header* header, bool use_tsc) noexcept {
   clock->kind = static_cast<uint32_t>(use_tsc ? wire::ClockKind::kTsc : wire::ClockKind::kMonotonicNs);
   if (!use_tsc) {
     g_ticks_per_ns_q20.store(1u << 20, std::memory_order_relaxed);
-    Publish(clock, {0, 0, 1}, uint64_t{1} << kShift);
+    Publish(clock, NanosecondPair(), uint64_t{1} << kShift);
     return;
   }
   if (g_anchor.ns != 0) {  // a forked child: the parent's rate holds here too
@@ -89,36 +104,36 @@ void StartClock(wire::Header* header, bool use_tsc) noexcept {
   while (now.ns - g_anchor.ns < kFirstSpanNs) now = SampleClock();
   const uint64_t rate = Rate(g_anchor, now);
   g_ticks_per_ns_q20.store((uint64_t{1} << (kShift + 20)) / rate, std::memory_order_relaxed);
-  g_next_anchor = now;
+  g_next_anchor = g_anchor;
   Publish(clock, now, rate);
 }
 
 void RefreshClock(wire::Header* header) noexcept {
   RefreshRealtimeOffset();
-  if (!g_use_tsc) return;
   wire::ClockCalibration* clock = &header->clock;
   uint32_t version = clock->version.load(std::memory_order_relaxed);
   if ((version & 1) != 0 || !clock->version.compare_exchange_strong(version, version + 1, std::memory_order_acquire)) {
     return;
   }
   std::atomic_thread_fence(std::memory_order_release);
-  const ClockPair now = SampleClock();
-  if (now.ns - g_anchor.ns > kLongestSpanNs) {
-    // The process slept long (SIGSTOP, suspend, or no refresh for a while): start from the newest pair that fits.
-    if (now.ns - g_next_anchor.ns <= kLongestSpanNs) {
+  if (g_use_tsc) {
+    const ClockPair now = SampleClock();
+    if (now.ns - g_next_anchor.ns > kSpanNs) {
       g_anchor = g_next_anchor;
-    } else {
-      g_anchor = now;
+      g_next_anchor = now;
     }
-    g_next_anchor = now;
-  } else if (now.ns - g_next_anchor.ns > kLongestSpanNs / 2 || g_next_anchor.ns < g_anchor.ns) {
-    g_anchor = g_next_anchor;
-    g_next_anchor = now;
+    uint64_t rate = now.ns - g_anchor.ns >= kFirstSpanNs ? Rate(g_anchor, now) : clock->mult;
+    // Either this rate is wrong or the one before: measure from here, and believe that.
+    g_doubtful = !g_doubtful && !Plausible(rate, clock->mult);
+    if (g_doubtful) {
+      rate = clock->mult;
+      g_anchor = g_next_anchor = now;
+    }
+    g_ticks_per_ns_q20.store((uint64_t{1} << (kShift + 20)) / rate, std::memory_order_relaxed);
+    Publish(clock, now, rate);
+  } else {
+    Publish(clock, NanosecondPair(), uint64_t{1} << kShift);
   }
-  const bool long_enough = now.ns - g_anchor.ns >= kFirstSpanNs;
-  const uint64_t rate = long_enough ? Rate(g_anchor, now) : clock->mult;
-  g_ticks_per_ns_q20.store((uint64_t{1} << (kShift + 20)) / (rate == 0 ? 1 : rate), std::memory_order_relaxed);
-  Publish(clock, now, rate);
   clock->version.store(version + 2, std::memory_order_release);
 }
 

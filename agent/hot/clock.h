@@ -32,7 +32,7 @@ ClockPair SampleClock() noexcept;
 // First calibration of a fresh header. `use_tsc` was decided by agent/entry (the kernel trusts the TSC, and so do we).
 void StartClock(wire::Header* header, bool use_tsc) noexcept;
 
-// Moves the base of the calibration to now and measures the rate anew, over 0.1 to 3 s. Any thread; a second one at the
+// Moves the base of the calibration to now and measures the rate anew, over up to 20 s. Any thread; a second one at the
 // same moment returns at once.
 void RefreshClock(wire::Header* header) noexcept;
 

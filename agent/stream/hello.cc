@@ -24,7 +24,7 @@ bool WriteHello(ProtoWriter* writer, uint64_t reconnects, bool streaming) noexce
   writer->Uint(11, g_header->process_start_ns);
   writer->Uint(12, reconnects);
   writer->Uint(13, streaming ? 1 : 0);
-  writer->Uint(14, ModuleLoaded("libstallscope_simgpu") ? 1 : 0);
+  writer->Uint(14, ModuleLoaded("libsimgpu") ? 1 : 0);
   writer->Uint(15, g_header->control.load(std::memory_order_relaxed) & 0xff);
   writer->EndMessage(hello);
   return writer->EndFrame(frame);

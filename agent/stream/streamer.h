@@ -28,6 +28,8 @@ class Streamer {
 
   // How full the fullest ring was when the last round came to it, in thousandths; 1000 and more: it ran over.
   uint32_t fullest_ring() const noexcept { return fullest_ring_; }
+  // Frames wait for room in the socket.
+  bool waiting() const noexcept { return output_.bytes() != 0; }
 
   // Everything that is in the rings now, then Goodbye if asked for. Gives up at the deadline.
   void Finish(uint64_t deadline_ns, bool goodbye, bool exec) noexcept;

@@ -137,8 +137,8 @@ void Loop() noexcept {
       return;
     }
     // As rarely as the rings allow: a few large frames cost less than many small ones, on this thread and on the wire.
-    // At once down to 5 ms when a ring fills up, slowly up to 50 ms while all are nearly empty.
-    if (g_streamer.fullest_ring() > kFillingUp) {
+    // At once down to 5 ms when a ring fills up or the socket is full, slowly up to 50 ms while all are nearly empty.
+    if (g_streamer.fullest_ring() > kFillingUp || g_streamer.waiting()) {
       interval_ns = kShortestNs;
     } else if (g_streamer.fullest_ring() < kNearlyEmpty && interval_ns < kLongestNs) {
       interval_ns += kShortestNs;

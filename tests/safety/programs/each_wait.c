@@ -20,11 +20,22 @@ static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
 static sem_t semaphore;
 static int pipe_ends[2], sockets[2], event_fd, epoll_fd, word;
-static int step, holding;
+static int holding, spins;
 static char bytes[64];
 
+/* Is the first thread asleep, that is, in the call under test? */
+static int first_sleeps(void) {
+  char path[64], text[512] = "";
+  snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+  FILE *file = fopen(path, "r");
+  MUST(file != NULL && fgets(text, sizeof(text), file) != NULL);
+  fclose(file);
+  return strrchr(text, ')')[2] == 'S';
+}
+/* Until the first thread waits; in a spin lock it never sleeps. */
 static void hold(void) {
   __atomic_store_n(&holding, 1, __ATOMIC_SEQ_CST);
+  for (int i = 0; i < (spins ? 20 : 2000) && !first_sleeps(); ++i) sleep_ms(1);
   sleep_ms(4);
 }
 /* What the second thread does in each step: take what the first will wait for, or wait and then wake it. */
@@ -42,7 +53,7 @@ static void *helper(void *argument) {
       pthread_rwlock_wrlock(&rwlock), hold(), pthread_rwlock_unlock(&rwlock);
       break;
     case 2:
-      pthread_spin_lock(&spin), hold(), pthread_spin_unlock(&spin);
+      spins = 1, pthread_spin_lock(&spin), hold(), pthread_spin_unlock(&spin), spins = 0;
       break;
     case 3:
       hold(), pthread_mutex_lock(&mutex), pthread_cond_signal(&condition), pthread_mutex_unlock(&mutex);
