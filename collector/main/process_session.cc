@@ -70,6 +70,9 @@ absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view by
     case v1::Frame::kHealth:
       notices_.OnHealth(frame.health());
       level_ = frame.health().level();
+      said_events_ = frame.health().events();
+      said_lost_ = frame.health().ring_lost();
+      said_short_waits_ = frame.health().short_waits();
       agent_cpu_ns_ = frame.health().agent_cpu_ns();
       process_cpu_ns_ = frame.health().process_cpu_ns();
       break;
@@ -140,9 +143,10 @@ void ProcessSession::ReportOwnHealth(HostNs now) {
   frame.set_process(process_);
   v1::Health* health = frame.mutable_health();
   health->set_monotonic_ns(static_cast<uint64_t>(now));
-  health->set_events(totals.records);
-  health->set_ring_lost(totals.lost);
-  health->set_short_waits(totals.short_waits);
+  // Rings of threads that have ended are gone with their counts; what the agent said before stands.
+  health->set_events(std::max(totals.records, said_events_));
+  health->set_ring_lost(std::max(totals.lost, said_lost_));
+  health->set_short_waits(std::max(totals.short_waits, said_short_waits_));
   for (uint32_t i = 0; i < static_cast<uint32_t>(wire::Counter::kCount); ++i) {
     health->add_counters(image_->counter(static_cast<wire::Counter>(i)));
   }

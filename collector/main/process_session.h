@@ -92,6 +92,7 @@ class ProcessSession {
   std::vector<BlockedThread> blocked_at_death_;
   uint64_t host_start_ticks_ = 0;
   uint32_t level_;
+  uint64_t said_events_ = 0, said_lost_ = 0, said_short_waits_ = 0;  // by the agent's last Health
   uint64_t agent_cpu_ns_ = 0, process_cpu_ns_ = 0;
   int connections_ = 0;  // two for a moment when the process came back before its old connection was seen to end
   bool said_goodbye_ = false, finished_ = false, by_the_way_ = false;
