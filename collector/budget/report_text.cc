@@ -31,7 +31,7 @@ std::string Bytes(uint64_t bytes) {
 std::string WithThousands(uint64_t number) {
   std::string digits = absl::StrCat(number);
   for (auto at = static_cast<ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<size_t>(at), ",");
+    digits.insert(static_cast<size_t>(at), 1, ',');
   }
   return digits;
 }
