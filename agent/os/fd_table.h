@@ -16,10 +16,12 @@ namespace stallscope::agent {
 inline constexpr int kTrackedFds = 65536;
 
 enum class FdKind : uint8_t {
-  kUnknown = 0,  // a write may wake readers of the same descriptor
-  kEventFd,      // it does
-  kPaired,       // a write wakes the other end, known as `peer`
-  kSocket,       // the other end lies outside
+  kUnknown = 0,     // a write may wake readers of the same descriptor
+  kEventFd,         // it does
+  kPaired,          // a write wakes the other end, known as `peer`
+  kSocket,          // the other end lies outside
+  kEpollSet,        // its members came through epoll_ctl
+  kUnseenEpollSet,  // some came another way (epoll_members.h)
 };
 
 struct FdEntry {

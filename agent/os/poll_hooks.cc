@@ -3,6 +3,7 @@
 
 #include "agent/entry/exports.h"
 #include "agent/entry/real_calls.h"
+#include "agent/os/epoll_members.h"
 #include "agent/os/fd_table.h"
 #include "agent/os/wait_frame.h"
 
@@ -19,6 +20,7 @@ WaitOutcome Outcome(int result, uint64_t timeout_ns) noexcept {
 
 // A poll that will not wait has no waiter to announce.
 uint64_t EpollObject(int epoll_fd, uint64_t timeout_ns) noexcept {
+  NoteEpollWait(epoll_fd);
   return timeout_ns == 0 ? 0 : wire::FdObject(epoll_fd);
 }
 
@@ -83,7 +85,7 @@ STALLSCOPE_EXPORT(int, epoll_pwait2,
     return -1;
   }
   WaitFrame frame;
-  StartWait(&frame, wire::OsCall::kEpollPwait2, wire::FdObject(epoll_fd));
+  StartWait(&frame, wire::OsCall::kEpollPwait2, EpollObject(epoll_fd, wire::kNoTimeout));
   const int result = real(epoll_fd, events, capacity, timeout, mask);
   FinishWait(&frame, Outcome(result, DurationNsAfter(timeout, result)), wire::FdObject(epoll_fd));
   return result;
@@ -91,7 +93,10 @@ STALLSCOPE_EXPORT(int, epoll_pwait2,
 
 STALLSCOPE_EXPORT(int, epoll_ctl, (int epoll_fd, int operation, int fd, epoll_event* event)) {
   const int result = STALLSCOPE_REAL(epoll_ctl)(epoll_fd, operation, fd, event);
-  if (result == 0 && operation == EPOLL_CTL_ADD) SetEpollSet(fd, epoll_fd);
+  if (result == 0 && operation == EPOLL_CTL_ADD) {
+    NoteSeenSet(epoll_fd);
+    SetEpollSet(fd, epoll_fd);
+  }
   if (result == 0 && operation == EPOLL_CTL_DEL) SetEpollSet(fd, -1);
   return result;
 }

@@ -1,2 +1,2 @@
-stallscope_agent_sources(condition_hooks.cc descriptor_hooks.cc fd_table.cc futex_hook.cc lock_hooks.cc poll_hooks.cc
+stallscope_agent_sources(condition_hooks.cc descriptor_hooks.cc epoll_members.cc fd_table.cc futex_hook.cc lock_hooks.cc poll_hooks.cc
   semaphore_hooks.cc sleep_hooks.cc socket_hooks.cc thread_hooks.cc wait_frame.cc)

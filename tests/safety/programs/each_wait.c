@@ -166,6 +166,17 @@ int main(void) {
        (epoll_pwait(epoll_fd, &event, 1, 60000, NULL), eventfd_read(event_fd, &value)));
   WITH(13, "epoll_pwait2", FD(epoll_fd), 1,
        (epoll_pwait2(epoll_fd, &event, 1, &minute, NULL), recv(sockets[0], bytes, 1, 0)));
+  /* A set filled without libc's epoll_ctl (libuv does it through io_uring): its members are learned while it is waited
+     on, so one of these waits is known to have been woken by the write. */
+  int unseen = epoll_create1(0);
+  MUST(syscall(SYS_epoll_ctl, unseen, EPOLL_CTL_ADD, event_fd, &event) == 0);
+  for (int i = 0; i < 20; ++i) {
+    pthread_t thread = start(9);
+    epoll_wait(unseen, &event, 1, 60000), eventfd_read(event_fd, &value);
+    pthread_join(thread, NULL);
+    sleep_ms(50);
+  }
+  TELL("epoll_wait", FD(unseen), 1);
   struct pollfd fds[2] = {{event_fd, POLLIN, 0}, {pipe_ends[0], POLLIN, 0}};
   WITH(11, "poll", FD(pipe_ends[0]), 1, (poll(fds, 2, 60000), read(pipe_ends[0], bytes, 1)));
   WITH(9, "ppoll", FD(event_fd), 1, (ppoll(fds, 2, &minute, NULL), eventfd_read(event_fd, &value)));
