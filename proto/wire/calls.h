@@ -110,23 +110,23 @@ enum class CudaDomain : uint8_t { kRuntime = 0, kDriver = 1 };
 // What a CUDA call does, decided by the agent (which knows the callback id and the header it was built against).
 enum class CudaCallClass : uint8_t {
   kOther = 0,
-  kLaunch = 1,           // object: stream, argument: 0
-  kGraphLaunch = 2,      // object: stream, argument: executable graph handle
-  kCopyAsync = 3,        // object: stream, argument: bytes
-  kCopySync = 4,         // blocking copy; argument: bytes
-  kMemset = 5,           // object: stream, argument: bytes
-  kSyncDevice = 6,       // cudaDeviceSynchronize, cuCtxSynchronize
-  kSyncStream = 7,       // object: stream
-  kSyncEvent = 8,        // argument: event handle
-  kEventRecord = 9,      // object: stream, argument: event handle
-  kStreamWaitEvent = 10, // object: stream, argument: event handle
-  kQueryEvent = 11,      // argument: event handle; result 0 = done
-  kQueryStream = 12,     // object: stream; result 0 = done
-  kAlloc = 13,           // argument: bytes
+  kLaunch = 1,            // object: stream, argument: 0
+  kGraphLaunch = 2,       // object: stream, argument: executable graph handle
+  kCopyAsync = 3,         // object: stream, argument: bytes
+  kCopySync = 4,          // blocking copy; argument: bytes
+  kMemset = 5,            // object: stream, argument: bytes
+  kSyncDevice = 6,        // cudaDeviceSynchronize, cuCtxSynchronize
+  kSyncStream = 7,        // object: stream
+  kSyncEvent = 8,         // argument: event handle
+  kEventRecord = 9,       // object: stream, argument: event handle
+  kStreamWaitEvent = 10,  // object: stream, argument: event handle
+  kQueryEvent = 11,       // argument: event handle; result 0 = done
+  kQueryStream = 12,      // object: stream; result 0 = done
+  kAlloc = 13,            // argument: bytes
   kFree = 14,
-  kHostAlloc = 15,       // pinned allocation; argument: bytes
-  kHostRegister = 16,    // argument: bytes
-  kGraphBuild = 17,      // capture, instantiate, update, upload; argument: executable graph handle when known
+  kHostAlloc = 15,     // pinned allocation; argument: bytes
+  kHostRegister = 16,  // argument: bytes
+  kGraphBuild = 17,    // capture, instantiate, update, upload; argument: executable graph handle when known
   kModuleLoad = 18,
   kHostFunc = 19,
 };
@@ -148,18 +148,25 @@ constexpr bool ArgumentIsObject(CudaCallClass call_class) {
 }
 
 // Values of cudaMemcpyKind, as CUDA numbers them.
-enum class CopyKind : uint8_t { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kDefault = 4,
-                                kPeerToPeer = 10, kUnknown = 255 };
+enum class CopyKind : uint8_t {
+  kHostToHost = 0,
+  kHostToDevice = 1,
+  kDeviceToHost = 2,
+  kDeviceToDevice = 3,
+  kDefault = 4,
+  kPeerToPeer = 10,
+  kUnknown = 255
+};
 
 // What ran on the device.
 enum class GpuOpKind : uint8_t { kKernel = 1, kCopy = 2, kMemset = 3, kGraph = 4, kSync = 5 };
 
 // Marks of progress.
 enum class RangeKind : uint8_t {
-  kPush = 0,        // NVTX push/pop, one record at the pop
-  kStartEnd = 1,    // NVTX start/end
-  kMark = 2,        // NVTX mark
-  kStepMarker = 3,  // stallscope_step(tokens): numbers[0] = tokens delivered
+  kPush = 0,          // NVTX push/pop, one record at the pop
+  kStartEnd = 1,      // NVTX start/end
+  kMark = 2,          // NVTX mark
+  kStepMarker = 3,    // stallscope_step(tokens): numbers[0] = tokens delivered
   kEngineDecode = 4,  // an engine's decode entry point was called (llama_decode): numbers[0] = batch tokens
   kEngineToken = 5,   // an engine handed out the scores of one token (llama_get_logits_ith)
 };

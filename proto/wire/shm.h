@@ -110,10 +110,10 @@ enum class SlotState : uint32_t { kFree = 0, kLive = 1, kExited = 2 };
 struct alignas(64) ThreadSlot {
   std::atomic<uint32_t> state;  // SlotState
   uint32_t tid;
-  uint64_t start_ticks;         // when the slot was taken; (tid, start_ticks) names the thread
-  char name[16];                // pthread name when the slot was taken, NUL-terminated
-  uint32_t generation;          // how often the slot was reused; a reader starts over when it changes
-  uint32_t big_ring_plus_one;   // 0: ring in rings, else index of the big ring + 1
+  uint64_t start_ticks;        // when the slot was taken; (tid, start_ticks) names the thread
+  char name[16];               // pthread name when the slot was taken, NUL-terminated
+  uint32_t generation;         // how often the slot was reused; a reader starts over when it changes
+  uint32_t big_ring_plus_one;  // 0: ring in rings, else index of the big ring + 1
   uint64_t reserved0[3];
   // --- line 1: written on each record by the owner
   alignas(64) std::atomic<uint64_t> head;  // next index to reserve; records are at index % ring size
@@ -149,19 +149,19 @@ inline constexpr uint32_t kControlStacks = 1u << 9;
 
 // Loss and trouble, by cause; cumulative.
 enum class Counter : uint32_t {
-  kSlotsExhausted = 0,     // a thread found no slot: its events were not recorded
-  kStringsExhausted,       // a name did not fit into the string table
-  kCuptiDropped,           // CUPTI had no buffer (cuptiActivityGetNumDroppedRecords)
-  kGpuZeroTime,            // start or end 0: no number made of it
-  kGpuReversedTime,        // end before start
-  kGpuBeforeLaunch,        // start before its own launch by more than the margin
-  kGpuUnfinished,          // end 0 on a forced flush
-  kGpuUnknownKind,         // record kinds we do not read
-  kCuptiErrors,            // calls into CUPTI that failed
-  kSocketRetries,          // the socket was full; frames waited in the rings
-  kFramesDropped,          // frames given up because the collector went away
-  kInternal,               // a state that should not happen; the event was skipped
-  kGpuOtherClock,          // begins or ends after the moment it was read: not our clock's time
+  kSlotsExhausted = 0,  // a thread found no slot: its events were not recorded
+  kStringsExhausted,    // a name did not fit into the string table
+  kCuptiDropped,        // CUPTI had no buffer (cuptiActivityGetNumDroppedRecords)
+  kGpuZeroTime,         // start or end 0: no number made of it
+  kGpuReversedTime,     // end before start
+  kGpuBeforeLaunch,     // start before its own launch by more than the margin
+  kGpuUnfinished,       // end 0 on a forced flush
+  kGpuUnknownKind,      // record kinds we do not read
+  kCuptiErrors,         // calls into CUPTI that failed
+  kSocketRetries,       // the socket was full; frames waited in the rings
+  kFramesDropped,       // frames given up because the collector went away
+  kInternal,            // a state that should not happen; the event was skipped
+  kGpuOtherClock,       // begins or ends after the moment it was read: not our clock's time
   kCount
 };
 
@@ -175,16 +175,16 @@ struct Header {
   uint64_t waiters_offset, slots_offset, strings_offset, rings_offset, big_rings_offset;
   uint32_t waiter_count, slot_count, string_capacity, string_bytes;
   uint32_t ring_records, big_ring_records, big_ring_count, reserved0;
-  std::atomic<uint32_t> control;          // hooks read, streaming thread or collector writes
+  std::atomic<uint32_t> control;            // hooks read, streaming thread or collector writes
   std::atomic<uint32_t> wait_threshold_ns;  // finished waits below are only counted (default 1000)
-  std::atomic<uint32_t> slots_used;       // slots [0, slots_used) were ever taken
-  std::atomic<uint32_t> strings_used;     // string ids [1, strings_used] are valid (release after the bytes)
+  std::atomic<uint32_t> slots_used;         // slots [0, slots_used) were ever taken
+  std::atomic<uint32_t> strings_used;       // string ids [1, strings_used] are valid (release after the bytes)
   std::atomic<uint32_t> string_bytes_used;
   std::atomic<uint32_t> big_rings_used;
-  std::atomic<uint64_t> heartbeat_ns;     // streaming thread's last round, 0: there is none
-  std::atomic<uint64_t> agent_cpu_ns;     // CPU time of the streaming thread and of decoding, cumulative
+  std::atomic<uint64_t> heartbeat_ns;  // streaming thread's last round, 0: there is none
+  std::atomic<uint64_t> agent_cpu_ns;  // CPU time of the streaming thread and of decoding, cumulative
   ClockCalibration clock;
-  std::atomic<uint64_t> counters[32];     // Counter
+  std::atomic<uint64_t> counters[32];  // Counter
 };
 static_assert(offsetof(Header, control) == 104 && sizeof(Header) <= 4096);
 
