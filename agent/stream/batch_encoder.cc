@@ -27,11 +27,28 @@ bool TestAndSet(uint8_t* bits, uint32_t id) noexcept {
 
 uint64_t Truncated32(int32_t value) noexcept { return static_cast<uint32_t>(ZigZag(value)); }
 
-bool IsKind(const PlainRecord& record, wire::RecordKind kind) noexcept {
-  return record.kind == static_cast<uint16_t>(kind);
-}
-
 }  // namespace
+
+BatchEncoder::Group BatchEncoder::GroupOf(const PlainRecord& record) noexcept {
+  switch (static_cast<wire::RecordKind>(record.kind)) {
+    case wire::RecordKind::kWait:
+      return Group::kWaits;
+    case wire::RecordKind::kWake:
+      return Group::kWakes;
+    case wire::RecordKind::kCudaCall:
+      return (record.detail & 0xff) == static_cast<uint64_t>(wire::CudaCallClass::kLaunch) ? Group::kLaunches
+                                                                                           : Group::kCudaCalls;
+    case wire::RecordKind::kGpuOp:
+      return record.call == static_cast<uint16_t>(wire::GpuOpKind::kKernel) ||
+                     record.call == static_cast<uint16_t>(wire::GpuOpKind::kGraph)
+                 ? Group::kGpuOps
+                 : Group::kGpuCopies;
+    case wire::RecordKind::kRange:
+      return Group::kRanges;
+    default:
+      return Group::kNone;
+  }
+}
 
 bool BatchEncoder::Create() noexcept {
   intern_bytes_ = MapArray<uint8_t>(kInternBytes);
@@ -134,26 +151,32 @@ void BatchEncoder::Resolve(const wire::Header* header, const PlainRecord& record
   }
 }
 
-// One packed column over the records of a kind; left out when all values are zero.
+// One packed column over the records of a group; left out when all values are zero, one element when all are the same.
 template <typename Value>
-void BatchEncoder::Column(uint32_t field, wire::RecordKind kind, Value value) noexcept {
+void BatchEncoder::Column(uint32_t field, Group group, Value value) noexcept {
   uint8_t* at = column_bytes_;
-  uint64_t any = 0;
+  const uint8_t* after_first = nullptr;
+  uint64_t first = 0;
+  bool constant = field != 1;  // the begins tell how many events there are
   for (uint32_t i = 0; i < count_; ++i) {
-    if (!IsKind(records_[i], kind)) continue;
+    if (resolved_[i].group != group) continue;
     const uint64_t number = value(records_[i], resolved_[i]);
-    any |= number;
     at = PutVarint(at, number);
+    if (after_first == nullptr) {
+      first = number;
+      after_first = at;
+    }
+    constant = constant && number == first;
   }
-  // The begins stay even when they are zero: a group must have a length.
-  if (any != 0 || field == 1) out_->Bytes(field, column_bytes_, static_cast<uint64_t>(at - column_bytes_));
+  if (constant && first == 0) return;
+  out_->Bytes(field, column_bytes_, static_cast<uint64_t>((constant ? after_first : at) - column_bytes_));
 }
 
 // A column of differences from the event before.
 template <typename Value>
-void BatchEncoder::DeltaColumn(uint32_t field, wire::RecordKind kind, int64_t base, Value value) noexcept {
+void BatchEncoder::DeltaColumn(uint32_t field, Group group, int64_t base, Value value) noexcept {
   int64_t before = base;
-  Column(field, kind, [&before, &value](const PlainRecord& record, const Resolved& resolved) {
+  Column(field, group, [&before, &value](const PlainRecord& record, const Resolved& resolved) {
     const auto now = static_cast<int64_t>(value(record, resolved));
     const int64_t delta = now - before;
     before = now;
@@ -168,80 +191,104 @@ void BatchEncoder::DeltaColumn(uint32_t field, wire::RecordKind kind, int64_t ba
   }
 
 void BatchEncoder::WriteWaits() noexcept {
-  constexpr auto kKind = wire::RecordKind::kWait;
-  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, kKind, STALLSCOPE_VALUE(resolved.duration_ns));
-  Column(3, kKind, STALLSCOPE_VALUE(record.call));
-  Column(4, kKind, STALLSCOPE_VALUE(resolved.object));
-  Column(5, kKind, STALLSCOPE_VALUE(Truncated32(record.result)));
-  Column(6, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
-  Column(7, kKind, STALLSCOPE_VALUE(resolved.argument));
-  Column(8, kKind, STALLSCOPE_VALUE(record.stack));
+  constexpr Group kGroup = Group::kWaits;
+  DeltaColumn(1, kGroup, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kGroup, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kGroup, STALLSCOPE_VALUE(record.call));
+  Column(4, kGroup, STALLSCOPE_VALUE(resolved.object));
+  Column(5, kGroup, STALLSCOPE_VALUE(Truncated32(record.result)));
+  Column(6, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
+  Column(7, kGroup, STALLSCOPE_VALUE(resolved.argument));
+  Column(8, kGroup, STALLSCOPE_VALUE(record.stack));
 }
 
 void BatchEncoder::WriteWakes() noexcept {
-  constexpr auto kKind = wire::RecordKind::kWake;
-  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, kKind, STALLSCOPE_VALUE(record.call));
-  Column(3, kKind, STALLSCOPE_VALUE(resolved.object));
-  Column(4, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.argument)));
-  Column(5, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
-  Column(6, kKind, STALLSCOPE_VALUE(record.stack));
+  constexpr Group kGroup = Group::kWakes;
+  DeltaColumn(1, kGroup, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kGroup, STALLSCOPE_VALUE(record.call));
+  Column(3, kGroup, STALLSCOPE_VALUE(resolved.object));
+  Column(4, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.argument)));
+  Column(5, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
+  Column(6, kGroup, STALLSCOPE_VALUE(record.stack));
 }
 
-void BatchEncoder::WriteCudaCalls() noexcept {
-  constexpr auto kKind = wire::RecordKind::kCudaCall;
-  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, kKind, STALLSCOPE_VALUE(resolved.duration_ns));
-  Column(3, kKind, STALLSCOPE_VALUE(record.call));
-  Column(4, kKind, STALLSCOPE_VALUE(record.detail & 0xff));
-  Column(5, kKind, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
+void BatchEncoder::WriteCudaCalls(Group group) noexcept {
+  DeltaColumn(1, group, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, group, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, group, STALLSCOPE_VALUE(record.call));
+  Column(4, group, STALLSCOPE_VALUE(record.detail & 0xff));
+  Column(5, group, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
   int32_t before = 0;
-  Column(6, kKind, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
+  Column(6, group, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
     // Modulo 2^32, as the reader adds them up.
     const auto delta = static_cast<int32_t>(record.id - static_cast<uint32_t>(before));
     before = static_cast<int32_t>(record.id);
     return Truncated32(delta);
   });
-  Column(7, kKind, STALLSCOPE_VALUE(resolved.object));
-  Column(8, kKind, STALLSCOPE_VALUE(resolved.argument));
-  Column(9, kKind, STALLSCOPE_VALUE(record.detail >> 16 & 0xff));
-  Column(10, kKind, STALLSCOPE_VALUE(record.detail >> 24 & 0xff));
-  Column(11, kKind, STALLSCOPE_VALUE(Truncated32(record.result)));
-  Column(12, kKind, STALLSCOPE_VALUE(record.stack));
+  Column(7, group, STALLSCOPE_VALUE(resolved.object));
+  Column(8, group, STALLSCOPE_VALUE(resolved.argument));
+  Column(9, group, STALLSCOPE_VALUE(record.detail >> 16 & 0xff));
+  Column(10, group, STALLSCOPE_VALUE(record.detail >> 24 & 0xff));
+  Column(11, group, STALLSCOPE_VALUE(Truncated32(record.result)));
+  Column(12, group, STALLSCOPE_VALUE(record.stack));
 }
 
-void BatchEncoder::WriteGpuOps() noexcept {
-  constexpr auto kKind = wire::RecordKind::kGpuOp;
-  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, kKind, STALLSCOPE_VALUE(resolved.duration_ns));
-  Column(3, kKind, STALLSCOPE_VALUE(record.call));
+void BatchEncoder::WriteGpuOps(Group group) noexcept {
+  DeltaColumn(1, group, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, group, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, group, STALLSCOPE_VALUE(record.call));
   int32_t before = 0;
-  Column(4, kKind, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
+  Column(4, group, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
     const auto delta = static_cast<int32_t>(record.id - static_cast<uint32_t>(before));
     before = static_cast<int32_t>(record.id);
     return Truncated32(delta);
   });
-  Column(5, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
-  Column(6, kKind, STALLSCOPE_VALUE(record.stack));
-  Column(7, kKind, STALLSCOPE_VALUE(record.detail & 0xff));
-  Column(8, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.result)));
-  Column(9, kKind, STALLSCOPE_VALUE(record.argument));
-  Column(10, kKind, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
-  Column(11, kKind, STALLSCOPE_VALUE((record.detail >> 16 & 0xff) << 8 | (record.detail >> 24 & 0xff)));
-  Column(12, kKind, STALLSCOPE_VALUE(record.detail >> 32));
-  Column(13, kKind, STALLSCOPE_VALUE(record.object >> 32));
+  Column(5, group, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
+  Column(6, group, STALLSCOPE_VALUE(record.stack));
+  Column(7, group, STALLSCOPE_VALUE(record.detail & 0xff));
+  Column(8, group, STALLSCOPE_VALUE(static_cast<uint32_t>(record.result)));
+  Column(9, group, STALLSCOPE_VALUE(record.argument));
+  Column(10, group, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
+  Column(11, group, STALLSCOPE_VALUE((record.detail >> 16 & 0xff) << 8 | (record.detail >> 24 & 0xff)));
+  Column(12, group, STALLSCOPE_VALUE(record.detail >> 32));
+  Column(13, group, STALLSCOPE_VALUE(record.object >> 32));
 }
 
 void BatchEncoder::WriteRanges() noexcept {
-  constexpr auto kKind = wire::RecordKind::kRange;
-  DeltaColumn(1, kKind, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, kKind, STALLSCOPE_VALUE(resolved.duration_ns));
-  Column(3, kKind, STALLSCOPE_VALUE(record.call));
-  Column(4, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
-  Column(5, kKind, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
-  Column(6, kKind, STALLSCOPE_VALUE(record.argument));
-  Column(7, kKind, STALLSCOPE_VALUE(record.id));
+  constexpr Group kGroup = Group::kRanges;
+  DeltaColumn(1, kGroup, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kGroup, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kGroup, STALLSCOPE_VALUE(record.call));
+  Column(4, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
+  Column(5, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
+  Column(6, kGroup, STALLSCOPE_VALUE(record.argument));
+  Column(7, kGroup, STALLSCOPE_VALUE(record.id));
+}
+
+void BatchEncoder::WriteGroup(Group group) noexcept {
+  const uint64_t message = out_->BeginMessage(static_cast<uint32_t>(group));
+  switch (group) {
+    case Group::kWaits:
+      WriteWaits();
+      break;
+    case Group::kWakes:
+      WriteWakes();
+      break;
+    case Group::kCudaCalls:
+    case Group::kLaunches:
+      WriteCudaCalls(group);
+      break;
+    case Group::kGpuOps:
+    case Group::kGpuCopies:
+      WriteGpuOps(group);
+      break;
+    case Group::kRanges:
+      WriteRanges();
+      break;
+    case Group::kNone:
+      break;
+  }
+  out_->EndMessage(message);
 }
 
 uint32_t BatchEncoder::Encode(const wire::Header* header, uint32_t thread_id, uint64_t first_index,
@@ -249,11 +296,12 @@ uint32_t BatchEncoder::Encode(const wire::Header* header, uint32_t thread_id, ui
   records_ = records;
   out_ = out;
   intern_ = ProtoWriter(intern_bytes_, kInternBytes);
-  bool present[8] = {};
+  uint32_t present = 0;  // one bit a group
   count_ = 0;
   while (count_ < count && count_ < kMaxRecords && intern_.room() >= kLargestIntroduction) {
     Resolve(header, records[count_], &resolved_[count_]);
-    if (records[count_].kind < 8) present[records[count_].kind] = true;
+    resolved_[count_].group = GroupOf(records[count_]);
+    present |= 1u << static_cast<uint32_t>(resolved_[count_].group);
     ++count_;
   }
   base_ns_ = count_ != 0 ? resolved_[0].begin_ns : 0;
@@ -269,15 +317,8 @@ uint32_t BatchEncoder::Encode(const wire::Header* header, uint32_t thread_id, ui
   out->Uint(2, first_index);
   out->Uint(3, count_);
   out->Uint(4, base_ns_);
-  // Batch's group fields in the order of wire::RecordKind: 5 waits, 6 wakes, 7 CUDA calls, 8 GPU operations, 9 ranges.
-  using Group = void (BatchEncoder::*)();
-  constexpr Group kGroups[] = {&BatchEncoder::WriteWaits, &BatchEncoder::WriteWakes, &BatchEncoder::WriteCudaCalls,
-                               &BatchEncoder::WriteGpuOps, &BatchEncoder::WriteRanges};
-  for (uint32_t i = 0; i < 5; ++i) {
-    if (!present[i + 1]) continue;
-    const uint64_t group = out->BeginMessage(5 + i);
-    (this->*kGroups[i])();
-    out->EndMessage(group);
+  for (uint32_t group = 1; group < 32; ++group) {
+    if ((present >> group & 1) != 0) WriteGroup(static_cast<Group>(group));
   }
   out->EndMessage(batch);
   out->EndFrame(frame);

@@ -28,10 +28,24 @@ class BatchEncoder {
                   uint32_t count, ProtoWriter* out) noexcept;
 
  private:
-  // What a record's references became.
+  // Field numbers of Batch's groups.
+  enum class Group : uint32_t {
+    kNone = 0,
+    kWaits = 5,
+    kWakes = 6,
+    kCudaCalls = 7,
+    kGpuOps = 8,
+    kRanges = 9,
+    kLaunches = 12,
+    kGpuCopies = 13,
+  };
+  static Group GroupOf(const PlainRecord& record) noexcept;
+
+  // Where a record goes and what its references became.
   struct Resolved {
     uint64_t begin_ns, duration_ns, argument;
     uint32_t object;
+    Group group;
   };
 
   void Resolve(const wire::Header* header, const PlainRecord& record, Resolved* resolved) noexcept;
@@ -40,13 +54,14 @@ class BatchEncoder {
   void IntroduceShape(const wire::Header* header, uint32_t id) noexcept;
 
   template <typename Value>
-  void Column(uint32_t field, wire::RecordKind kind, Value value) noexcept;
+  void Column(uint32_t field, Group group, Value value) noexcept;
   template <typename Value>
-  void DeltaColumn(uint32_t field, wire::RecordKind kind, int64_t base, Value value) noexcept;
+  void DeltaColumn(uint32_t field, Group group, int64_t base, Value value) noexcept;
+  void WriteGroup(Group group) noexcept;
   void WriteWaits() noexcept;
   void WriteWakes() noexcept;
-  void WriteCudaCalls() noexcept;
-  void WriteGpuOps() noexcept;
+  void WriteCudaCalls(Group group) noexcept;
+  void WriteGpuOps(Group group) noexcept;
   void WriteRanges() noexcept;
 
   ObjectIds objects_;

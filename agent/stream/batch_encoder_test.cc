@@ -149,6 +149,39 @@ TEST_F(BatchEncoderTest, GpuOps_IntroduceNamesAndShapes) {
   EXPECT_EQ(ops.argument(0), 99u);
 }
 
+TEST_F(BatchEncoderTest, LaunchesAndKernels_HaveGroupsOfTheirOwnAndConstantColumnsHoldOneValue) {
+  std::vector<PlainRecord> records;
+  for (uint32_t i = 0; i < 3; ++i) {
+    PlainRecord launch = Record(wire::RecordKind::kCudaCall, 211);
+    launch.begin = 100 + i, launch.duration = 5 + i, launch.object = 0x5000, launch.id = 10 + i;
+    launch.detail =
+        wire::PackCudaDetail(wire::CudaCallClass::kLaunch, wire::CudaDomain::kRuntime, wire::CopyKind::kHostToHost, 0);
+    records.push_back(launch);
+    PlainRecord kernel = Record(wire::RecordKind::kGpuOp, static_cast<uint16_t>(wire::GpuOpKind::kKernel));
+    kernel.begin = 1000 + i, kernel.duration = 7, kernel.id = 10 + i, kernel.stack = 13;
+    records.push_back(kernel);
+  }
+  PlainRecord copy = Record(wire::RecordKind::kGpuOp, static_cast<uint16_t>(wire::GpuOpKind::kCopy));
+  copy.begin = 2000, copy.argument = 4096;
+  copy.detail = wire::PackGpuDetail(0, wire::CopyKind::kDeviceToHost, 3, 2, 0);
+  records.push_back(copy);
+  const auto frames = Encode(records);
+  const v1::Batch& batch = frames.back().batch();
+  EXPECT_FALSE(batch.has_cuda_calls());
+  ASSERT_EQ(batch.launches().begin_delta_ns_size(), 3);
+  EXPECT_EQ(batch.launches().duration_ns_size(), 3);
+  ASSERT_EQ(batch.launches().call_size(), 1);
+  EXPECT_EQ(batch.launches().call(0), 211u);
+  EXPECT_EQ(batch.launches().stream_size(), 1);
+  EXPECT_EQ(batch.launches().copy_kind_size(), 0);
+  ASSERT_EQ(batch.gpu_ops().begin_delta_ns_size(), 3);
+  EXPECT_EQ(batch.gpu_ops().stream_size(), 1);
+  EXPECT_EQ(batch.gpu_ops().duration_ns_size(), 1);
+  EXPECT_EQ(batch.gpu_ops().argument_size(), 0);
+  ASSERT_EQ(batch.gpu_copies().begin_delta_ns_size(), 1);
+  EXPECT_EQ(batch.gpu_copies().argument(0), 4096u);
+}
+
 TEST_F(BatchEncoderTest, Ranges_KeepTheirNumbers) {
   const uint32_t text = InternString("decode", 6), domain = InternString("vllm", 4);
   PlainRecord range = Record(wire::RecordKind::kRange, static_cast<uint16_t>(wire::RangeKind::kStepMarker));

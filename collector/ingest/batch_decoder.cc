@@ -108,29 +108,30 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
   const uint64_t base = batch.base_ns();
   WaitRows waits(context, base, batch.waits());
   WakeRows wakes(context, base, batch.wakes());
-  CudaCallRows cuda_calls(context, base, batch.cuda_calls());
+  CudaCallRows cuda_calls(context, base, batch.cuda_calls()), launches(context, base, batch.launches());
   RangeRows ranges(context, base, batch.ranges());
   StateRows states(context, base, batch.states());
-  GpuOpRows gpu_ops(context, base, batch.gpu_ops());
+  GpuOpRows gpu_ops(context, base, batch.gpu_ops()), gpu_copies(context, base, batch.gpu_copies());
   if (waits.rows() < 0) return BadColumns("Waits");
   if (wakes.rows() < 0) return BadColumns("Wakes");
-  if (cuda_calls.rows() < 0) return BadColumns("CudaCalls");
+  if (cuda_calls.rows() < 0 || launches.rows() < 0) return BadColumns("CudaCalls");
   if (ranges.rows() < 0) return BadColumns("Ranges");
   if (states.rows() < 0) return BadColumns("States");
-  if (gpu_ops.rows() < 0) return BadColumns("GpuOps");
+  if (gpu_ops.rows() < 0 || gpu_copies.rows() < 0) return BadColumns("GpuOps");
 
   uint64_t skip = 0;
   if (ring != nullptr && !Follow(batch, ring, &skip, sink)) return absl::OkStatus();
 
   HostNs last_end = ring == nullptr ? 0 : ring->progress->last_end;
-  HostNs next[5] = {waits.Next() ? waits.end() : kNever, wakes.Next() ? wakes.end() : kNever,
-                    cuda_calls.Next() ? cuda_calls.end() : kNever, ranges.Next() ? ranges.end() : kNever,
-                    states.Next() ? states.end() : kNever};
+  constexpr int kGroups = 6;
+  HostNs next[kGroups] = {waits.Next() ? waits.end() : kNever,           wakes.Next() ? wakes.end() : kNever,
+                          cuda_calls.Next() ? cuda_calls.end() : kNever, ranges.Next() ? ranges.end() : kNever,
+                          states.Next() ? states.end() : kNever,         launches.Next() ? launches.end() : kNever};
   while (true) {
-    const int group = static_cast<int>(std::min_element(next, next + 5) - next);
+    const int group = static_cast<int>(std::min_element(next, next + kGroups) - next);
     if (next[group] == kNever) break;
     HostNs until = kNever;
-    for (int other = 0; other < 5; ++other) {
+    for (int other = 0; other < kGroups; ++other) {
       if (other != group) until = std::min(until, next[other]);
     }
     uint64_t* const events = &counts_.events;
@@ -147,19 +148,24 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
       case 3:
         SendRun(&ranges, until, &next[3], &last_end, &skip, events, sink);
         break;
-      default:
+      case 4:
         SendRun(&states, until, &next[4], &last_end, &skip, events, sink);
+        break;
+      default:
+        SendRun(&launches, until, &next[5], &last_end, &skip, events, sink);
         break;
     }
   }
-  while (gpu_ops.Next()) {
-    if (skip > 0) {
-      --skip;
-      continue;
+  for (GpuOpRows* group : {&gpu_ops, &gpu_copies}) {
+    while (group->Next()) {
+      if (skip > 0) {
+        --skip;
+        continue;
+      }
+      group->Send(sink);
+      ++counts_.events;
+      last_end = std::max(last_end, group->end());
     }
-    gpu_ops.Send(sink);
-    ++counts_.events;
-    last_end = std::max(last_end, gpu_ops.end());
   }
   if (ring != nullptr) ring->progress->last_end = last_end;
   if (batch.has_thread_samples()) return DecodeSamples(batch, registry_, context, sink);

@@ -98,6 +98,27 @@ TEST_F(BatchDecoderTest, GroupsOfOneThread_AreMergedByTheirEnds) {
   EXPECT_THAT(kinds, ElementsAre("wait", "wake", "cuda", "wait", "wake"));
 }
 
+TEST_F(BatchDecoderTest, LaunchesAndCopies_AreReadLikeTheGroupsTheyStandBeside) {
+  batch.mutable_launches()->add_begin_delta_ns(10);
+  batch.mutable_launches()->add_begin_delta_ns(10);
+  batch.mutable_launches()->add_call_class(1);
+  batch.mutable_launches()->add_correlation_delta(7);
+  batch.mutable_launches()->add_correlation_delta(1);
+  batch.mutable_cuda_calls()->add_begin_delta_ns(15);
+  batch.mutable_gpu_copies()->add_kind(2);
+  batch.mutable_gpu_copies()->add_argument(4096);
+  ASSERT_TRUE(decoder.Decode(batch, &log).ok());
+  std::vector<std::string> kinds;
+  for (const std::string& line : log.lines()) kinds.push_back(line.substr(0, line.find(' ')));
+  EXPECT_THAT(kinds, ElementsAre("cuda", "cuda", "cuda", "gpu"));
+  EXPECT_EQ(decoder.counts().events, 4u);
+
+  batch.mutable_launches()->add_stream(1);
+  batch.mutable_launches()->add_stream(1);
+  batch.mutable_launches()->add_stream(1);
+  EXPECT_THAT(std::string(decoder.Decode(batch, &log).message()), HasSubstr("CudaCalls"));
+}
+
 TEST_F(BatchDecoderTest, NegativeDelta_GoesBack) {
   AddWait(100, 1);
   AddWait(-60, 200);

@@ -245,6 +245,23 @@ v1::Frame Control() {
   return frame;
 }
 
+v1::Frame LaunchesAndCopies() {
+  v1::Frame frame = EmptyBatch();
+  v1::Batch* batch = frame.mutable_batch();
+  batch->set_first_record(8);
+  for (int i = 0; i < 2; ++i) {
+    batch->mutable_launches()->add_begin_delta_ns(4000);
+    batch->mutable_launches()->add_correlation_delta(1);
+    batch->mutable_gpu_copies()->add_begin_delta_ns(5000);
+    batch->mutable_gpu_copies()->add_argument(static_cast<uint64_t>(4096 << i));
+  }
+  // One value for all events of the group.
+  batch->mutable_launches()->add_call(211);
+  batch->mutable_launches()->add_call_class(static_cast<uint32_t>(wire::CudaCallClass::kLaunch));
+  batch->mutable_gpu_copies()->add_kind(static_cast<uint32_t>(wire::GpuOpKind::kCopy));
+  return frame;
+}
+
 v1::Frame Goodbye() {
   v1::Frame frame;
   frame.mutable_goodbye()->set_monotonic_ns(kBaseNs + 1);
@@ -255,11 +272,21 @@ v1::Frame Goodbye() {
 }  // namespace
 
 std::vector<std::pair<std::string, v1::Frame>> SampleFrames() {
-  return {{"hello", Hello()},     {"intern", Intern()},        {"waits", Waits()},
-          {"wakes", Wakes()},     {"cuda_calls", CudaCalls()}, {"gpu_ops", GpuOps()},
-          {"ranges", Ranges()},   {"states", States()},        {"thread_samples", ThreadSamples()},
-          {"clock", Clock()},     {"health", Health()},        {"state", State()},
-          {"control", Control()}, {"goodbye", Goodbye()}};
+  return {{"hello", Hello()},
+          {"intern", Intern()},
+          {"waits", Waits()},
+          {"wakes", Wakes()},
+          {"cuda_calls", CudaCalls()},
+          {"gpu_ops", GpuOps()},
+          {"launches_and_copies", LaunchesAndCopies()},
+          {"ranges", Ranges()},
+          {"states", States()},
+          {"thread_samples", ThreadSamples()},
+          {"clock", Clock()},
+          {"health", Health()},
+          {"state", State()},
+          {"control", Control()},
+          {"goodbye", Goodbye()}};
 }
 
 }  // namespace stallscope::golden
