@@ -1,7 +1,8 @@
 // Capture files (.stallcap): write what the collector receives, read it back as the same events.
 //
-// The bytes are drawn in collector/capture/format.h. A file cut anywhere is readable up to its last whole block. A
-// reader treats the file as foreign data.
+// The bytes are drawn in collector/capture/format.h. A file cut anywhere is readable up to its last whole block. While
+// it is written, FILE.tail beside it holds what was committed and is not in a block yet; ReadCapture takes it in. A
+// reader treats both as foreign data.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace stallscope {
 
 // Appends frames in the order given; blocks are compressed and written on the caller's thread when they reach ~256 KiB
 // or Flush is called. After a write error (disk full) it stops writing, keeps what is on disk valid, and status() says
-// why.
+// why. A tail is kept only for regular files, not for devices.
 class CaptureWriter {
  public:
   virtual ~CaptureWriter() = default;
@@ -30,8 +31,10 @@ class CaptureWriter {
   // The same for a frame still in its bytes, as it came from a socket: stamped with the process number, otherwise kept
   // as it is (also what this version does not know). At most 4 MiB. `at_ns`: a time in it for the index, 0: none.
   virtual void AppendSerialized(uint32_t process, std::string_view frame_bytes, uint64_t at_ns) = 0;
+  // From here on SIGKILL of this process loses nothing that was appended before; a crash of the machine may. One write.
+  virtual void Commit() = 0;
   virtual void Flush() = 0;
-  // Writes the index and closes. Also done by the destructor.
+  // Writes the index and closes; the tail goes. Also done by the destructor.
   virtual absl::Status Close() = 0;
   virtual const absl::Status& status() const = 0;
   virtual uint64_t bytes_written() const = 0;
@@ -43,11 +46,13 @@ struct CaptureSummary {
   // everything before was delivered.
   bool truncated = false;
   uint64_t readable_bytes = 0;  // up to the last whole block
+  uint64_t tail_events = 0;     // of the events, those that were only in FILE.tail
   std::string warning;          // one line for the user when truncated or with frames skipped; else empty
 };
 
 // Reads a whole capture into the sink. InvalidArgument: not a capture, or another major version (both named in the
 // message). NotFound / PermissionDenied from the file system. A truncated file is OK with summary.truncated.
+// The capture of a collector that runs is read up to what it has received until now.
 absl::StatusOr<CaptureSummary> ReadCapture(const std::string& path, ProcessSink* sink);
 
 }  // namespace stallscope

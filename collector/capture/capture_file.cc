@@ -48,6 +48,7 @@ absl::StatusOr<CaptureFile> CaptureFile::Open(const std::string& path) {
   std::string header;
   file.ReadAt(0, kFileHeaderBytes, &header);
   if (absl::Status checked = CheckFileHeader(path, header); !checked.ok()) return checked;
+  file.capture_number_ = GetLittle32(&header[12]);
   return file;
 }
 
@@ -69,7 +70,9 @@ bool CaptureFile::ReadAt(uint64_t offset, size_t count, std::string* out) const 
 }
 
 CaptureFile::CaptureFile(CaptureFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      capture_number_(other.capture_number_) {}
 
 CaptureFile::~CaptureFile() {
   if (fd_ >= 0) close(fd_);

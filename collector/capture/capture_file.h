@@ -23,6 +23,7 @@ class CaptureFile {
   ~CaptureFile();
 
   uint64_t bytes() const { return bytes_; }
+  uint32_t capture_number() const { return capture_number_; }  // ties its tail to it; 0: has none
   // Exactly `count` bytes from `offset`; false when the file does not have them.
   bool ReadAt(uint64_t offset, size_t count, std::string* out) const;
 
@@ -30,6 +31,7 @@ class CaptureFile {
   CaptureFile(int fd, uint64_t bytes) : fd_(fd), bytes_(bytes) {}
   int fd_;
   uint64_t bytes_;
+  uint32_t capture_number_ = 0;
 };
 
 }  // namespace stallscope::capture

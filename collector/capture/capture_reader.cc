@@ -8,6 +8,7 @@
 #include "collector/capture/block.h"
 #include "collector/capture/capture.h"
 #include "collector/capture/capture_file.h"
+#include "collector/capture/capture_tail.h"
 #include "collector/capture/format.h"
 #include "collector/ingest/limits.h"
 #include "collector/ingest/process_stream.h"
@@ -23,16 +24,43 @@ class CaptureReader {
   explicit CaptureReader(ProcessSink* sink) : sink_(sink) {}
 
   absl::StatusOr<CaptureSummary> Read(const std::string& path) {
+    const capture::CaptureTail tail = capture::ReadTail(path);
     absl::StatusOr<capture::CaptureFile> file = capture::CaptureFile::Open(path);
     if (!file.ok()) return file.status();
     summary_.file_bytes = file->bytes();
+    capture_number_ = file->capture_number();
     ReadBlocks(*file);
-    for (const auto& [number, process] : processes_) summary_.events += process->counts().events;
-    Warn(path);
+    const uint64_t events_of_blocks = Events();
+    const TailUse use = UseOf(tail);
+    if (use == TailUse::kTaken) ReadFrames(tail.frames);
+    summary_.events = Events();
+    summary_.tail_events = summary_.events - events_of_blocks;
+    Warn(path, tail, use);
     return summary_;
   }
 
  private:
+  enum class TailUse {
+    kNone,      // there is none, or the file is complete without it
+    kTaken,     // the file ends where the tail begins
+    kOlder,     // the file has all that the tail has
+    kUnusable,  // damaged, of another capture, or behind blocks that the file lacks
+  };
+
+  TailUse UseOf(const capture::CaptureTail& tail) const {
+    using State = capture::CaptureTail::State;
+    if (!summary_.truncated || tail.state == State::kAbsent) return TailUse::kNone;
+    if (tail.state == State::kUnusable || tail.capture_number != capture_number_) return TailUse::kUnusable;
+    if (tail.frames.empty() || tail.block < summary_.blocks) return TailUse::kOlder;
+    return tail.block == summary_.blocks ? TailUse::kTaken : TailUse::kUnusable;
+  }
+
+  uint64_t Events() const {
+    uint64_t events = 0;
+    for (const auto& [number, process] : processes_) events += process->counts().events;
+    return events;
+  }
+
   void ReadBlocks(const capture::CaptureFile& file) {
     uint64_t offset = capture::kFileHeaderBytes;
     summary_.readable_bytes = offset;
@@ -90,20 +118,14 @@ class CaptureReader {
     if (!known->second->OnFrame(*frame).ok()) ++refused_frames_;
   }
 
-  void Warn(const std::string& path) {
+  void Warn(const std::string& path, const capture::CaptureTail& tail, TailUse use) {
     std::vector<std::string> parts;
-    if (summary_.truncated) {
-      const uint64_t rest = summary_.file_bytes - summary_.readable_bytes;
-      if (rest > 0) {
-        parts.push_back(
-            absl::StrFormat("%s is cut or damaged at %.1f MB: the %d whole blocks before it (%d frames) are shown",
-                            path, summary_.readable_bytes / 1e6, summary_.blocks, summary_.frames));
-      } else {
-        parts.push_back(
-            absl::StrFormat("%s was not closed (still being written, or its writer was killed): all %d blocks (%d "
-                            "frames) are whole and shown",
-                            path, summary_.blocks, summary_.frames));
-      }
+    if (summary_.truncated) parts.push_back(HowItEnds(path, tail, use));
+    if (use == TailUse::kUnusable) {
+      parts.push_back(absl::StrCat(capture::TailPath(path), " was ignored: ", WhyNot(tail)));
+    }
+    if (use != TailUse::kNone && tail.cut && !tail.being_written) {
+      parts.push_back("what was being written to the tail at that moment is not whole and left out");
     }
     if (refused_frames_ > 0) {
       parts.push_back(absl::StrCat(parts.empty() ? path + ": " : "", refused_frames_,
@@ -112,8 +134,36 @@ class CaptureReader {
     summary_.warning = absl::StrJoin(parts, "; ");
   }
 
+  std::string HowItEnds(const std::string& path, const capture::CaptureTail& tail, TailUse use) const {
+    const bool is_whole = use == TailUse::kTaken || use == TailUse::kOlder;
+    if (is_whole && tail.being_written) {
+      return absl::StrCat(path, " is still being written: all ", summary_.events, " events until now are shown");
+    }
+    // What follows the last whole block of the file is the block that the tail holds.
+    if (use == TailUse::kTaken) {
+      return absl::StrCat(path,
+                          " was not closed (the collector was killed, or its disk was full): ", summary_.tail_events,
+                          " events were recovered from ", capture::TailPath(path));
+    }
+    const uint64_t rest = summary_.file_bytes - summary_.readable_bytes;
+    if (rest > 0) {
+      return absl::StrFormat("%s is cut or damaged at %.1f MB: the %d whole blocks before it (%d frames) are shown",
+                             path, summary_.readable_bytes / 1e6, summary_.blocks, summary_.frames);
+    }
+    return absl::StrFormat("%s was not closed (%sits writer was killed): all %d blocks (%d frames) are whole and shown",
+                           path, use == TailUse::kOlder ? "" : "still being written, or ", summary_.blocks,
+                           summary_.frames);
+  }
+
+  std::string WhyNot(const capture::CaptureTail& tail) const {
+    if (tail.state == capture::CaptureTail::State::kUnusable) return tail.problem;
+    if (tail.capture_number != capture_number_) return "it belongs to another capture";
+    return absl::StrCat("it follows ", tail.block, " blocks, and only ", summary_.blocks, " can be read");
+  }
+
   ProcessSink* const sink_;
   CaptureSummary summary_;
+  uint32_t capture_number_ = 0;
   uint64_t refused_frames_ = 0;
   google::protobuf::Arena arena_;
   std::map<uint32_t, std::shared_ptr<ingest::ProcessStream>> processes_;

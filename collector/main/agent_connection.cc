@@ -106,8 +106,9 @@ bool AgentConnection::ReadSome(int rounds) {
     }
     TakeDescriptors(&message);
     splitter_.Commit(static_cast<size_t>(got));
+    const bool is_open = TakeFrames();
     owner_->OnBytes(static_cast<uint64_t>(got));
-    if (!TakeFrames()) return false;
+    if (!is_open) return false;
   }
   return true;
 }

@@ -39,6 +39,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
     virtual HostNs Now() const = 0;
     // One counted notice for each kind.
     virtual void OnTrouble(const std::string& kind) = 0;
+    // After one read: the frames in it are appended and taken in.
     virtual void OnBytes(uint64_t bytes) = 0;
     virtual void OnClosed(AgentConnection* connection) = 0;
   };

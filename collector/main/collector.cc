@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kDrainPeriod(100);
 constexpr milliseconds kSamplePeriod(250);  // also Advance and Reap
-constexpr milliseconds kFlushPeriod(500);   // what a killed collector's capture may lack
+constexpr milliseconds kFlushPeriod(500);   // into compressed blocks; a kill loses nothing even so
 constexpr milliseconds kHealthPeriod(1000);
 constexpr milliseconds kAcceptRetry(100);  // after the process ran out of descriptors
 constexpr HostNs kHelloLimitNs = 10'000'000'000;
@@ -130,7 +130,10 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
   google::protobuf::Arena* frame_arena() override { return &arena_; }
   HostNs Now() const override { return ReadClock(CLOCK_MONOTONIC); }
   void OnTrouble(const std::string& kind) override { ++troubles_[kind]; }
-  void OnBytes(uint64_t bytes) override { socket_bytes_ += bytes; }
+  void OnBytes(uint64_t bytes) override {
+    socket_bytes_ += bytes;
+    CommitCapture();
+  }
   void OnClosed(AgentConnection* connection) override { connections_.erase(connection->shared_from_this()); }
 
   // --- serve::LiveSource
@@ -151,6 +154,10 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
 
   void StartThread();
   void Every(milliseconds period, std::function<void()> work);
+  // At the end of everything that may append, so that nobody is told of an event that a kill could still take away.
+  void CommitCapture() {
+    if (capture_ != nullptr) capture_->Commit();
+  }
   void Accept();
   void Tick();
   CollectorTotals MakeTotals() const;
@@ -189,7 +196,10 @@ void CollectorImpl::StartThread() {
 }
 
 void CollectorImpl::Every(milliseconds period, std::function<void()> work) {
-  timers_.push_back(std::make_unique<PeriodicTimer>(&io_, period, std::move(work)));
+  timers_.push_back(std::make_unique<PeriodicTimer>(&io_, period, [this, work = std::move(work)] {
+    work();
+    CommitCapture();
+  }));
 }
 
 void CollectorImpl::Accept() {
