@@ -158,7 +158,7 @@ class CaptureReader {
   std::string WhyNot(const capture::CaptureTail& tail) const {
     if (tail.state == capture::CaptureTail::State::kUnusable) return tail.problem;
     if (tail.capture_number != capture_number_) return "it belongs to another capture";
-    return absl::StrCat("it follows ", tail.block, " blocks, and only ", summary_.blocks, " can be read");
+    return absl::StrCat("it continues block ", tail.block, " of the file, which cannot be read");
   }
 
   ProcessSink* const sink_;

@@ -6,7 +6,10 @@
 // GPU records from another's. It is made once, before the clock runs. Items are events.
 #include <benchmark/benchmark.h>
 #include <google/protobuf/arena.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -158,16 +161,19 @@ const Stream& TheStream() {
   return stream;
 }
 
+// How much comes with one read of a socket; the splitter has more room after a large frame.
+constexpr size_t kReadBytes = 16 * 1024;
+
 // One pass over the whole stream. `analysis` and `capture` may be nullptr.
 void Pass(const Stream& stream, EventSink* sink, ProcessAnalysis* analysis, ingest::ProcessStream* process,
-          CaptureWriter* capture, google::protobuf::Arena* arena) {
+          CaptureWriter* capture, google::protobuf::Arena* arena, bool commit = false) {
   process->SetSink(sink);
   ingest::FrameSplitter splitter;
   size_t at = 0;
   HostNs next_advance = kStartNs, now = kStartNs;
   while (at < stream.bytes.size()) {
     const ingest::FrameSplitter::Space space = splitter.Prepare();
-    const size_t count = std::min(space.bytes, stream.bytes.size() - at);
+    const size_t count = std::min({space.bytes, kReadBytes, stream.bytes.size() - at});
     memcpy(space.data, stream.bytes.data() + at, count);
     splitter.Commit(count);
     at += count;
@@ -185,6 +191,7 @@ void Pass(const Stream& stream, EventSink* sink, ProcessAnalysis* analysis, inge
         next_advance = now + 250'000'000;
       }
     }
+    if (commit) capture->Commit();
   }
   if (analysis != nullptr) analysis->Finish();
 }
@@ -223,22 +230,42 @@ void BM_WithAttribution(benchmark::State& state) {
 }
 BENCHMARK(BM_WithAttribution)->Unit(benchmark::kMillisecond);
 
-void BM_WithAttributionAndCapture(benchmark::State& state) {
+// `tail`: each read is committed, as the collector does it, so that a kill loses nothing.
+void WithCapture(benchmark::State& state, const std::string& path, bool tail) {
   std::vector<char> block(1 << 20);
   google::protobuf::Arena arena(block.data(), block.size());
   uint64_t capture_bytes = 0;
   for (auto _ : state) {
     ingest::ProcessStream process(1, TheStream().hello);
     auto analysis = ProcessAnalysis::Create(process.info(), &process.registry(), {});
-    auto capture = CaptureWriter::Create("/dev/null");
-    Pass(TheStream(), analysis.get(), analysis.get(), &process, capture->get(), &arena);
+    auto capture = CaptureWriter::Create(path);
+    if (!capture.ok()) {
+      state.SkipWithError(std::string(capture.status().message()).c_str());
+      break;
+    }
+    Pass(TheStream(), analysis.get(), analysis.get(), &process, capture->get(), &arena, tail);
     (*capture)->Close().IgnoreError();
     capture_bytes = (*capture)->bytes_written();
+    if (path != "/dev/null") unlink(path.c_str());
   }
   Report(state);
   state.counters["file_bytes_per_event"] = static_cast<double>(capture_bytes) / static_cast<double>(TheStream().events);
 }
+
+std::string FilePath() {
+  const char* folder = getenv("TMPDIR");
+  return std::string(folder != nullptr ? folder : "/tmp") + "/collector-bench-" + std::to_string(getpid()) +
+         ".stallcap";
+}
+
+void BM_WithAttributionAndCapture(benchmark::State& state) { WithCapture(state, "/dev/null", false); }
 BENCHMARK(BM_WithAttributionAndCapture)->Unit(benchmark::kMillisecond);
+
+void BM_WithAttributionAndCaptureFile(benchmark::State& state) { WithCapture(state, FilePath(), false); }
+BENCHMARK(BM_WithAttributionAndCaptureFile)->Unit(benchmark::kMillisecond);
+
+void BM_WithAttributionAndCaptureFileAndTail(benchmark::State& state) { WithCapture(state, FilePath(), true); }
+BENCHMARK(BM_WithAttributionAndCaptureFileAndTail)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace stallscope

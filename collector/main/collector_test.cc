@@ -98,6 +98,25 @@ TEST_F(CollectorTest, ManyProcesses_EachHasItsReport) {
   EXPECT_EQ(waits, 210u);
 }
 
+TEST_F(CollectorTest, WhatIsInAReport_IsInTheCaptureToo) {
+  Start();
+  TestAgent agent(options.socket_path);
+  agent.SendHello(1);
+  uint64_t sent = 0;
+  for (int i = 0; i < 50; ++i) {
+    agent.SendWaits(7, sent);
+    sent += 7;
+    while (Waits() < sent) std::this_thread::yield();
+    // No Stop before it: these files are what a kill at this moment would leave.
+    ingest::EventLogs logs;
+    auto summary = ReadCapture(options.capture_path, &logs);
+    ASSERT_TRUE(summary.ok()) << summary.status();
+    ASSERT_EQ(logs.logs.size(), 1u);
+    ASSERT_EQ(logs.logs[0]->Only("wait").size(), sent) << summary->warning;
+    ASSERT_THAT(summary->warning, HasSubstr("is still being written"));
+  }
+}
+
 TEST_F(CollectorTest, Garbage_ClosesThatConnectionAndNothingElse) {
   Start();
   TestAgent good(options.socket_path);
