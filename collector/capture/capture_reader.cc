@@ -19,6 +19,12 @@ namespace {
 
 constexpr size_t kMaxProcesses = 4096;
 
+std::string WithCommas(uint64_t number) {
+  std::string text = absl::StrCat(number);
+  for (size_t digits = 3; digits < text.size(); digits += 4) text.insert(text.size() - digits, 1, ',');
+  return text;
+}
+
 class CaptureReader {
  public:
   explicit CaptureReader(ProcessSink* sink) : sink_(sink) {}
@@ -137,22 +143,26 @@ class CaptureReader {
   std::string HowItEnds(const std::string& path, const capture::CaptureTail& tail, TailUse use) const {
     const bool is_whole = use == TailUse::kTaken || use == TailUse::kOlder;
     if (is_whole && tail.being_written) {
-      return absl::StrCat(path, " is still being written: all ", summary_.events, " events until now are shown");
+      return absl::StrCat(path, " is still being written: all ", WithCommas(summary_.events),
+                          " events until now are shown");
     }
     // What follows the last whole block of the file is the block that the tail holds.
     if (use == TailUse::kTaken) {
-      return absl::StrCat(path,
-                          " was not closed (the collector was killed, or its disk was full): ", summary_.tail_events,
-                          " events were recovered from ", capture::TailPath(path));
+      return absl::StrCat(path, " was not closed (the collector was killed, or its disk was full): ",
+                          WithCommas(summary_.tail_events), " events were recovered from ", capture::TailPath(path));
     }
     const uint64_t rest = summary_.file_bytes - summary_.readable_bytes;
     if (rest > 0) {
       return absl::StrFormat("%s is cut or damaged at %.1f MB: the %d whole blocks before it (%d frames) are shown",
                              path, summary_.readable_bytes / 1e6, summary_.blocks, summary_.frames);
     }
-    return absl::StrFormat("%s was not closed (%sits writer was killed): all %d blocks (%d frames) are whole and shown",
-                           path, use == TailUse::kOlder ? "" : "still being written, or ", summary_.blocks,
-                           summary_.frames);
+    const std::string why =
+        use == TailUse::kOlder ? "its writer was killed" : "still being written, or its writer was killed";
+    const std::string without = tail.state == capture::CaptureTail::State::kAbsent
+                                    ? absl::StrCat(", no ", capture::TailPath(path), " is there")
+                                    : "";
+    return absl::StrFormat("%s was not closed (%s%s): all %d blocks (%d frames) are whole and shown", path, why,
+                           without, summary_.blocks, summary_.frames);
   }
 
   std::string WhyNot(const capture::CaptureTail& tail) const {
