@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -45,6 +46,21 @@ CollectorAddress ParseAddress(const std::string& text, int64_t* started_ns) {
   if (json.contains("started_ns") && json["started_ns"].is_number_integer()) {
     *started_ns = json["started_ns"].get<int64_t>();
   }
+  return address;
+}
+
+// Nothing when nobody holds its lock: the collector is gone.
+std::optional<CollectorAddress> ReadLockedAddress(const std::string& address_file, int64_t* started_ns) {
+  const int fd = open(address_file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return std::nullopt;
+  std::optional<CollectorAddress> address;
+  struct stat status;
+  const bool ours = fstat(fd, &status) == 0 && (status.st_uid == geteuid() || geteuid() == 0 || status.st_uid == 0);
+  if (ours && S_ISREG(status.st_mode) && flock(fd, LOCK_SH | LOCK_NB) != 0) {
+    CollectorAddress read = ParseAddress(ReadAll(fd), started_ns);
+    if (read.pid != 0) address = std::move(read);
+  }
+  close(fd);
   return address;
 }
 
@@ -150,23 +166,20 @@ std::string DefaultSocketPath() {
   return absl::StrCat("/tmp/stallscope-", geteuid(), "/collector.sock");
 }
 
+std::optional<CollectorAddress> FindCollectorAt(const std::string& socket_path) {
+  int64_t started_ns = 0;
+  return ReadLockedAddress(AddressFile(socket_path), &started_ns);
+}
+
 std::vector<CollectorAddress> FindCollectors() {
   std::vector<std::pair<int64_t, CollectorAddress>> found;
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::path(DefaultSocketPath()).parent_path();
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (at->path().extension() != ".json") continue;
-    const int fd = open(at->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) continue;
-    struct stat status;
-    const bool ours = fstat(fd, &status) == 0 && (status.st_uid == geteuid() || geteuid() == 0 || status.st_uid == 0);
-    // A lock that we get is one that nobody holds: the collector is gone.
-    if (ours && S_ISREG(status.st_mode) && flock(fd, LOCK_SH | LOCK_NB) != 0) {
-      int64_t started_ns = 0;
-      CollectorAddress address = ParseAddress(ReadAll(fd), &started_ns);
-      if (address.pid != 0) found.emplace_back(started_ns, std::move(address));
-    }
-    close(fd);
+    int64_t started_ns = 0;
+    std::optional<CollectorAddress> address = ReadLockedAddress(at->path().string(), &started_ns);
+    if (address.has_value()) found.emplace_back(started_ns, *std::move(address));
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<CollectorAddress> addresses;

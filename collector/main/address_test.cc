@@ -57,6 +57,17 @@ TEST_F(AddressTest, WhatADeadCollectorLeft_IsReplaced) {
   EXPECT_TRUE(AddressClaim::Take(socket).ok());
 }
 
+TEST_F(AddressTest, SocketInAnotherFolder_IsFoundByItsName) {
+  auto claim = AddressClaim::Take(socket);
+  ASSERT_TRUE(claim.ok());
+  ASSERT_TRUE(claim->Publish("127.0.0.1:1", 5).ok());
+  setenv("STALLSCOPE_SOCKET", "/tmp/stallscope-somewhere-else/c.sock", 1);
+  const std::optional<CollectorAddress> found = FindCollectorAt(socket);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->http, "127.0.0.1:1");
+  EXPECT_FALSE(FindCollectorAt(folder + "/other.sock").has_value());
+}
+
 TEST_F(AddressTest, LiveCollectors_AreFoundNewestFirst) {
   auto older = AddressClaim::Take(socket);
   auto newer = AddressClaim::Take(folder + "/run-7.sock");

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,5 +62,9 @@ struct CollectorAddress {
 };
 // Every live collector of this user found in the socket directory, newest first; stale files are ignored.
 std::vector<CollectorAddress> FindCollectors();
+
+// The one that listens at this socket, in whatever folder; nothing when none does. Its `socket` is the name under which
+// it was started, which may be another name of the same file.
+std::optional<CollectorAddress> FindCollectorAt(const std::string& socket_path);
 
 }  // namespace stallscope

@@ -1,5 +1,8 @@
 #include "tools/cli/live_source.h"
 
+#include <optional>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "collector/main/collector.h"
 #include "tools/cli/http_get.h"
@@ -14,18 +17,17 @@ constexpr int kTimeoutMs = 3000;
 
 absl::StatusOr<std::string> FindHttpAddress(const std::string& http, const std::string& socket) {
   if (!http.empty()) return http;
-  const std::vector<CollectorAddress> collectors = FindCollectors();
-  const CollectorAddress* found = nullptr;
   const std::string wanted = socket.empty() ? DefaultSocketPath() : socket;
-  for (const CollectorAddress& collector : collectors) {
-    if (collector.socket == wanted) found = &collector;
-  }
-  if (found == nullptr && !socket.empty()) {
+  std::optional<CollectorAddress> found = FindCollectorAt(wanted);
+  if (!found.has_value() && !socket.empty()) {
     return absl::UnavailableError(
         absl::StrCat("no collector listens at ", socket, ". Start one: stallscope collect --listen ", socket));
   }
-  if (found == nullptr && !collectors.empty()) found = &collectors.front();
-  if (found == nullptr) {
+  if (!found.has_value()) {
+    const std::vector<CollectorAddress> collectors = FindCollectors();
+    if (!collectors.empty()) found = collectors.front();
+  }
+  if (!found.has_value()) {
     return absl::UnavailableError(absl::StrCat("no collector of yours runs here (looked beside ", wanted,
                                                "). Start one: stallscope collect, or stallscope run -- COMMAND"));
   }
