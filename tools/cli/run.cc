@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "collector/main/collector.h"
@@ -16,6 +17,7 @@
 #include "tools/cli/live_display.h"
 #include "tools/cli/live_source.h"
 #include "tools/cli/private_file.h"
+#include "tools/cli/process_family.h"
 #include "tools/cli/run_preparation.h"
 #include "tools/cli/run_summary.h"
 #include "tools/tui/terminal.h"
@@ -24,6 +26,7 @@ namespace stallscope::cli {
 namespace {
 
 constexpr int kTickMs = 100;
+constexpr int kEndTries = 30;          // ticks until the report of a collector that is not ours is taken as it is
 constexpr int kTicksBetweenViews = 4;  // a view every 400 ms: more than twice a second
 
 struct RunOptions {
@@ -166,6 +169,20 @@ class RecordedRun {
     return FetchBudget(*address, window_ns);
   }
 
+  // The command and what it started, once the collector has read what the command left in its rings.
+  std::set<uint32_t> WaitForFamily() const {
+    ProcessFamily family;
+    family.pids.insert(pid_);
+    const absl::StatusOr<std::string> address = FindHttpAddress("", socket_);
+    for (int tries = 0; address.ok() && !family.ended && tries < kEndTries; ++tries) {
+      if (tries > 0) usleep(kTickMs * 1000);
+      const absl::StatusOr<std::string> document = FetchProcessesDocument(*address);
+      if (!document.ok()) break;
+      family = FamilyOf(*document, pid_);
+    }
+    return family.pids;
+  }
+
   void Finish() {
     CollectorTotals totals;
     BudgetReport report;
@@ -174,6 +191,7 @@ class RecordedRun {
       totals = collector_->Totals();
       report = collector_->Report(0);
     } else {
+      const std::set<uint32_t> family = WaitForFamily();
       absl::StatusOr<BudgetReport> fetched = CurrentReport(0);
       if (!fetched.ok()) {
         Warn(fetched.status().message().empty() ? "the collector gave no report"
@@ -181,10 +199,11 @@ class RecordedRun {
         return;
       }
       for (ProcessReport& process : fetched->processes) {
-        if (process.pid == pid_) report.processes.push_back(std::move(process));
+        if (family.count(process.pid) != 0) report.processes.push_back(std::move(process));
       }
       report.begin = fetched->begin, report.end = fetched->end;
-      if (!report.processes.empty()) totals.events = report.processes[0].health.events, totals.processes_seen = 1;
+      totals.processes_seen = report.processes.size();
+      for (const ProcessReport& process : report.processes) totals.events += process.health.events;
     }
     if (options_.json) {
       std::cout << BudgetReportToJson(report) << std::endl;
