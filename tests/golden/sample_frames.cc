@@ -248,7 +248,8 @@ v1::Frame Control() {
 v1::Frame LaunchesAndCopies() {
   v1::Frame frame = EmptyBatch();
   v1::Batch* batch = frame.mutable_batch();
-  batch->set_first_record(8);
+  batch->set_first_record(12);
+  batch->set_record_count(4);
   for (int i = 0; i < 2; ++i) {
     batch->mutable_launches()->add_begin_delta_ns(4000);
     batch->mutable_launches()->add_correlation_delta(1);
@@ -278,9 +279,9 @@ std::vector<std::pair<std::string, v1::Frame>> SampleFrames() {
           {"wakes", Wakes()},
           {"cuda_calls", CudaCalls()},
           {"gpu_ops", GpuOps()},
-          {"launches_and_copies", LaunchesAndCopies()},
           {"ranges", Ranges()},
           {"states", States()},
+          {"launches_and_copies", LaunchesAndCopies()},
           {"thread_samples", ThreadSamples()},
           {"clock", Clock()},
           {"health", Health()},
