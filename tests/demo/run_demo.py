@@ -127,9 +127,13 @@ class Demo:
             lines = sorted(process["lines"].items(), key=lambda line: -line[1]["ns"])[:3]
             itl = process["itl_us"]
             where = "simulated GPU" if result["simulated_gpu"] else process["gpu"] or "no GPU"
+            meanings = line_meanings()
             self.say(f"{result['name']:5} {where:14} {process['tokens'] * 1e9 / process['wall_ns']:>9,.1f} tokens/s   "
                      f"ITL p50 {itl['p50'] / 1e3:,.2f} ms, p99 {itl['p99'] / 1e3:,.2f} ms   "
                      + ", ".join(f"{name} {line['share'] * 100:.0f} %" for name, line in lines if line["ns"]))
+            biggest = lines[0][0]
+            if biggest in meanings:
+                self.say(f"      most of it, {biggest}: {meanings[biggest]}")
         if results and "budget" in results[-1]:
             tool = self.shown(self.stallscope)
             self.say(f"\nLook again: {tool} budget {self.shown(results[0]['capture'])}      Every event: {tool} dump ...")
@@ -176,6 +180,16 @@ class Demo:
             except engines.EngineMissing as missing:
                 self.note(f"{missing}. Our own decode workload runs instead.")
         return engines.Workload(self.build)
+
+
+def line_meanings():
+    """Line of the budget -> when it is charged, from the table that defines them."""
+    meanings = {}
+    for row in (engines.HERE.parents[1] / "docs/budget.md").read_text().splitlines():
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        if len(cells) == 2 and cells[0].startswith("`"):
+            meanings.update((name, cells[1]) for name in cells[0].replace("`", "").split())
+    return meanings
 
 
 def chosen(budget):
