@@ -17,8 +17,9 @@ namespace {
 struct Sizes {
   uint32_t slot_count, ring_records, big_ring_count, big_ring_records, string_capacity, string_bytes;
 };
-// The memory is sparse: only touched pages exist. 2,000 live threads fit, with room for the exited ones that wait to be
-// drained.
+// The memory is sparse: only touched pages exist, and strings and rings cannot be touched before OpenSharedMemory, so
+// that a program which locks its memory (mlockall) does not fill all of it. 2,000 live threads fit, with room for the
+// exited ones that wait to be drained.
 constexpr Sizes kNormal = {2560, 4096, 24, 65536, 65536, 4u << 20};
 // Where the program's address space is limited (ulimit -v), a mapping of ours must not eat what the program was given.
 constexpr Sizes kSmall = {64, 1024, 1, 16384, 8192, 512u << 10};
@@ -82,11 +83,15 @@ const char* CreateSharedMemory(uint64_t now_ns, SharedMemory* memory) noexcept {
   if (Limit(RLIMIT_FSIZE) < memory->bytes) return "the file size is limited (ulimit -f)";
   memory->fd = CreateSealedMemfd(memory->bytes);
   if (memory->fd < 0) return "no memfd (open files limit, or not allowed)";
-  long mapped =
-      RawSyscall(SYS_mmap, 0, static_cast<long>(memory->bytes), PROT_READ | PROT_WRITE, MAP_SHARED, memory->fd, 0);
+  long mapped = RawSyscall(SYS_mmap, 0, static_cast<long>(memory->bytes), PROT_NONE, MAP_SHARED, memory->fd, 0);
   if (MapFailed(mapped)) {
     RawSyscall(SYS_close, memory->fd);
     return "no room for the shared memory";
+  }
+  if (RawSyscall(SYS_mprotect, mapped, static_cast<long>(plan.strings_offset), PROT_READ | PROT_WRITE) != 0) {
+    RawSyscall(SYS_munmap, mapped, static_cast<long>(memory->bytes));
+    RawSyscall(SYS_close, memory->fd);
+    return "the shared memory cannot be made writable";
   }
   memory->header = reinterpret_cast<wire::Header*>(mapped);
   memory->private_bytes =

@@ -1,5 +1,8 @@
 #include "agent/hot/process_state.h"
 
+#include <sys/mman.h>
+
+#include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
 
 namespace stallscope::agent {
@@ -21,6 +24,11 @@ bool Recording() noexcept { return t_local.inside == 0 && ProcessRecords(); }
 
 wire::Header* SharedHeader() noexcept {
   return g_epoch->epoch.load(std::memory_order_relaxed) != 0 ? g_header : nullptr;
+}
+
+bool OpenSharedMemory(uint64_t offset, uint64_t bytes) noexcept {
+  const long address = AsArgument(reinterpret_cast<uint8_t*>(g_header) + offset);
+  return RawSyscall(SYS_mprotect, address, static_cast<long>(bytes), PROT_READ | PROT_WRITE) == 0;
 }
 
 void Count(wire::Counter counter, uint64_t by) noexcept {

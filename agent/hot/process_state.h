@@ -35,6 +35,7 @@ struct alignas(64) ThreadState {
   uint64_t ring_mask;
   uint32_t slot_index;
   std::atomic<uint32_t> taken;  // 1 from the claim until the reaper gave the slot back
+  bool ring_open;               // the slot's own ring can be touched; for good
   uint32_t yield_count;         // collapsed sched_yield calls of the interval that runs now
   uint32_t waiting_count;
   uint64_t yield_begin, yield_end;
@@ -86,6 +87,10 @@ inline ThreadState* CurrentThread() noexcept {
 // Puts a slot back into use. Called by the streaming thread alone, once the thread is gone and its ring drained or
 // given up.
 void ReleaseThread(ThreadState* state) noexcept;
+
+// Makes a part of g_header's memory readable and writable (it lies mapped from the start, see shared_memory.h). One
+// system call; no descriptor is needed, since the program may have closed ours.
+bool OpenSharedMemory(uint64_t offset, uint64_t bytes) noexcept;
 
 // The ring that belongs to the slot itself, in g_header's memory.
 void UseSmallRing(ThreadState* state) noexcept;

@@ -2,7 +2,7 @@
 // engine).
 //
 // Everything here runs on the program's threads. Contract of this folder: noexcept, errno kept, no malloc, no lock, no
-// system call once the thread has its slot (taking a slot maps nothing: the memfd is mapped whole at set-up),
+// system call once the thread has its slot (taking one for the first time makes its ring accessible),
 // async-signal-safe. When the agent is not set up, off, or in a forked child that has not been set up again, every
 // function is a cheap no-op.
 #pragma once

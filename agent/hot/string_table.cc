@@ -12,6 +12,7 @@ namespace {
 constinit uint32_t* g_index = nullptr;  // string ids, 0: free cell
 constinit uint32_t g_index_mask = 0;
 constinit std::atomic<uint32_t> g_lock{0};
+constinit bool g_open = false;              // the table's memory can be touched
 constexpr uint32_t kLongestString = 65000;  // a reader refuses 64 KiB
 
 uint64_t Hash(const char* text, uint32_t length) noexcept {
@@ -28,7 +29,17 @@ char* Bytes(const wire::Header* header) noexcept {
   return reinterpret_cast<char*>(Offsets(header) + header->string_capacity);
 }
 
+// A program without GPU work and ranges never gets this far.
+bool OpenTable(const wire::Header* header) noexcept {
+  if (!g_open) g_open = OpenSharedMemory(header->strings_offset, header->rings_offset - header->strings_offset);
+  return g_open;
+}
+
 uint32_t InternLocked(wire::Header* header, const char* text, uint32_t length) noexcept {
+  if (!OpenTable(header)) {
+    Count(wire::Counter::kStringsExhausted);
+    return 0;
+  }
   uint32_t cell = static_cast<uint32_t>(Hash(text, length)) & g_index_mask;
   for (; g_index[cell] != 0; cell = (cell + 1) & g_index_mask) {
     uint32_t known_length = 0;
@@ -62,6 +73,7 @@ uint64_t StringIndexBytes(uint32_t capacity) noexcept {
 void UseStringIndex(uint32_t* index) noexcept {
   g_index = index;
   g_index_mask = static_cast<uint32_t>(StringIndexBytes(g_header->string_capacity) / sizeof(uint32_t)) - 1;
+  g_open = false;
   g_lock.store(0, std::memory_order_release);  // whoever held it stayed in the parent of a fork
 }
 

@@ -17,6 +17,27 @@ namespace {
 // Where the search for a free slot starts: all slots below were taken when it was last written. Only a hint.
 constinit std::atomic<uint32_t> g_first_free{0};
 
+// After the kernel has refused to make a ring accessible, only one claim in so many asks again: the threads without a
+// slot come here at each of their hooks.
+constexpr uint32_t kAskAgain = 1024;
+constinit std::atomic<uint32_t> g_refusals{0};
+
+bool OpenRing(ThreadState* state, uint32_t index) noexcept {
+  if (state->ring_open) return true;
+  if (g_refusals.load(std::memory_order_relaxed) % kAskAgain != 0) {
+    g_refusals.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  const uint64_t ring_bytes = uint64_t{g_header->ring_records} * sizeof(wire::Record);
+  state->ring_open = OpenSharedMemory(g_header->rings_offset + index * ring_bytes, ring_bytes);
+  if (state->ring_open) {
+    g_refusals.store(0, std::memory_order_relaxed);
+  } else {
+    g_refusals.fetch_add(1, std::memory_order_relaxed);
+  }
+  return state->ring_open;
+}
+
 void FillSlot(ThreadState* state, uint32_t index) noexcept {
   wire::ThreadSlot* slot = SlotAt(index);
   state->slot = slot;
@@ -57,6 +78,10 @@ __attribute__((noinline)) ThreadState* ClaimThread() noexcept {
     uint32_t free_value = 0;
     if (threads[index].taken.load(std::memory_order_relaxed) == 0 &&
         threads[index].taken.compare_exchange_strong(free_value, 1, std::memory_order_acquire)) {
+      if (!OpenRing(&threads[index], index)) {
+        threads[index].taken.store(0, std::memory_order_release);
+        break;
+      }
       state = &threads[index];
       g_first_free.store(index + 1, std::memory_order_relaxed);
       RaiseSlotsUsed(header, index + 1);
@@ -121,11 +146,20 @@ bool UseBigRing() noexcept {
     const uint32_t bit = 1u << index;
     if ((g_big_rings_taken.fetch_or(bit, std::memory_order_acquire) & bit) == 0) break;
   }
+  const uint64_t ring_bytes = uint64_t{header->big_ring_records} * sizeof(wire::Record);
+  if (!OpenSharedMemory(header->big_rings_offset + index * ring_bytes, ring_bytes)) {
+    g_big_rings_taken.fetch_and(~(1u << index), std::memory_order_relaxed);
+    return false;
+  }
   if (state->slot->head.load(std::memory_order_relaxed) != 0) {
-    // A ring can only change while it is empty: leave this slot to be drained, and go on in a fresh one.
-    state->slot->state.store(static_cast<uint32_t>(wire::SlotState::kExited), std::memory_order_release);
+    // A ring can only change while it is empty: leave this slot to be drained, and go on in a fresh one. Once it is
+    // marked, it may become another thread's at any moment: a signal handler must not find it ours.
+    t_local.claiming = 1;
     t_local.epoch = 0;
-    state = ClaimThread();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    state->slot->state.store(static_cast<uint32_t>(wire::SlotState::kExited), std::memory_order_release);
+    t_local.claiming = 0;
+    state = CurrentThread();
     if (state == nullptr) {
       g_big_rings_taken.fetch_and(~(1u << index), std::memory_order_relaxed);
       return false;
@@ -145,6 +179,7 @@ bool UseBigRing() noexcept {
 void ForgetSlots() noexcept {
   g_big_rings_taken.store(0, std::memory_order_relaxed);
   g_first_free.store(0, std::memory_order_relaxed);
+  g_refusals.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace stallscope::agent
