@@ -34,6 +34,12 @@ inline SavedWait ReplaceWait(ThreadState* state, wire::RecordKind kind, uint16_t
   return saved;
 }
 
+// The running wait turns out to be for this object.
+inline void RenameWait(ThreadState* state, uint64_t object) noexcept {
+  wire::CurrentWait* current = &state->slot->current;
+  PublishWait(current, {current->kind, current->call_plus_one, object, current->begin});
+}
+
 inline void RestoreWait(ThreadState* state, const SavedWait& saved) noexcept {
   wire::CurrentWait* current = &state->slot->current;
   if (__builtin_expect(saved.call_plus_one == 0, 1)) {

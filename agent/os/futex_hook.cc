@@ -35,8 +35,10 @@ FutexEffect EffectOf(int operation) noexcept {
   }
 }
 
-uint64_t TimeoutNs(const WaitFrame& frame, int operation, const timespec* timeout) noexcept {
-  if (timeout == nullptr) return wire::kNoTimeout;
+// After the call, and only where its answer shows that the kernel could read the timeout.
+uint64_t TimeoutNs(const WaitFrame& frame, int operation, const timespec* timeout, long result) noexcept {
+  const bool was_read = result == 0 || errno == ETIMEDOUT || errno == EAGAIN || errno == EINTR;
+  if (timeout == nullptr || !was_read) return wire::kNoTimeout;
   if ((operation & FUTEX_CMD_MASK) == FUTEX_WAIT) return DurationNs(timeout);
   const bool realtime = (operation & FUTEX_CLOCK_REALTIME) != 0 || (operation & FUTEX_CMD_MASK) == FUTEX_LOCK_PI;
   return DeadlineNs(frame, realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, timeout);
@@ -57,7 +59,7 @@ extern "C" __attribute__((visibility("hidden"), used)) long stallscope_futex(lon
       const long result = real(number, address, operation, value, timeout, address2, value3);
       FinishWait(&frame, {.result = result < 0 ? -errno : static_cast<int32_t>(result),
                           .timeout_ns = TimeoutNs(frame, static_cast<int>(operation),
-                                                  reinterpret_cast<const timespec*>(timeout))});
+                                                  reinterpret_cast<const timespec*>(timeout), result)});
       return result;
     }
     case FutexEffect::kWakes: {

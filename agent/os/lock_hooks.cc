@@ -12,6 +12,11 @@
 namespace stallscope::agent {
 namespace {
 
+// A lock that was refused for another reason (EDEADLK) has not looked at its deadline, and neither must we.
+const timespec* ReadDeadline(const timespec* deadline, int result) noexcept {
+  return result == 0 || result == ETIMEDOUT ? deadline : nullptr;
+}
+
 template <typename Lock>
 __attribute__((noinline)) int LockContended(Lock* lock, int (*real)(Lock*), wire::OsCall call) noexcept {
   WaitFrame frame;
@@ -44,7 +49,8 @@ STALLSCOPE_EXPORT(int, pthread_mutex_timedlock, (pthread_mutex_t * mutex, const 
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadMutexTimedlock, AddressObject(mutex));
   result = STALLSCOPE_REAL(pthread_mutex_timedlock)(mutex, deadline);
-  FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, CLOCK_REALTIME, deadline)});
+  FinishWait(&frame,
+             {.result = -result, .timeout_ns = DeadlineNs(frame, CLOCK_REALTIME, ReadDeadline(deadline, result))});
   return result;
 }
 
@@ -58,7 +64,7 @@ STALLSCOPE_EXPORT(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clocki
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadMutexClocklock, AddressObject(mutex));
   result = real(mutex, clock, deadline);
-  FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, clock, deadline)});
+  FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, clock, ReadDeadline(deadline, result))});
   return result;
 }
 

@@ -24,37 +24,60 @@ uint64_t EpollObject(int epoll_fd, uint64_t timeout_ns) noexcept {
   return timeout_ns == 0 ? 0 : wire::FdObject(epoll_fd);
 }
 
-// Waiters are announced for the first few descriptors of a poll; more are rare in threads that wait for each other.
-constexpr nfds_t kAnnounced = 4;
+// A poll announces a waiter for its first few descriptors; those with many are rare in threads that wait for each other,
+// and not worth trying first.
+constexpr nfds_t kAnnounced = 4, kMostTried = 16;
 
 struct PollFrame {
   WaitFrame wait;
-  nfds_t announced = 0;
+  uint32_t announced = 0;
+  int fds[kAnnounced];
 };
 
-void StartPoll(PollFrame* frame, wire::OsCall call, const pollfd* fds, nfds_t count, uint64_t timeout_ns) noexcept {
-  const bool announce = timeout_ns != 0 && count != 0;
-  StartWait(&frame->wait, call, announce ? wire::FdObject(fds[0].fd) : 0);
-  if (frame->wait.thread == nullptr || !announce) return;
-  frame->announced = count < kAnnounced ? count : kAnnounced;
-  for (nfds_t i = 1; i < frame->announced; ++i) {
-    AddWaiterOf(frame->wait.thread, wire::FdObject(fds[i].fd), reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+// The array is the caller's memory, and may be none at all: it is read only once the kernel has accepted it. So a poll
+// that would be announced is tried without waiting first. True: try.
+bool StartPoll(PollFrame* frame, wire::OsCall call, nfds_t count, bool may_wait) noexcept {
+  StartWait(&frame->wait, call, 0);
+  return frame->wait.thread != nullptr && may_wait && count != 0 && count <= kMostTried;
+}
+
+// The try has found nothing ready, and so has read the whole array.
+void AnnouncePoll(PollFrame* frame, const pollfd* fds, nfds_t count) noexcept {
+  ThreadState* thread = frame->wait.thread;
+  if (thread != CurrentThread()) return;
+  frame->announced = static_cast<uint32_t>(count < kAnnounced ? count : kAnnounced);
+  for (uint32_t i = 0; i < frame->announced; ++i) {
+    frame->fds[i] = fds[i].fd;
+    AddWaiterOf(thread, wire::FdObject(frame->fds[i]), reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
   }
+  RenameWait(thread, wire::FdObject(frame->fds[0]));
 }
 
 void FinishPoll(PollFrame* frame, const pollfd* fds, nfds_t count, int result, uint64_t timeout_ns) noexcept {
-  if (frame->wait.thread == nullptr || frame->wait.thread != CurrentThread()) return;
-  for (nfds_t i = 1; i < frame->announced; ++i) RemoveWaiterOf(frame->wait.thread, wire::FdObject(fds[i].fd));
+  ThreadState* thread = frame->wait.thread;
+  if (thread == nullptr || thread != CurrentThread()) return;
+  for (uint32_t i = 0; i < frame->announced; ++i) RemoveWaiterOf(thread, wire::FdObject(frame->fds[i]));
   // The record names the descriptor that ended the wait, so that the write to it can be found.
-  uint64_t object = count != 0 ? wire::FdObject(fds[0].fd) : 0;
-  for (nfds_t i = 0; result > 0 && i < count && i < 64; ++i) {
-    if (fds[i].revents != 0) {
-      object = wire::FdObject(fds[i].fd);
-      break;
+  uint64_t object = 0;
+  if (count != 0 && (result >= 0 || errno == EINTR)) {
+    object = wire::FdObject(fds[0].fd);
+    for (nfds_t i = 0; result > 0 && i < count && i < 64; ++i) {
+      if (fds[i].revents != 0) {
+        object = wire::FdObject(fds[i].fd);
+        break;
+      }
     }
   }
   FinishWait(&frame->wait, Outcome(result, timeout_ns), object);
 }
+
+// glibc's own ppoll reads the timeout before the kernel does.
+bool WouldWait(const timespec* timeout) noexcept {
+  if (timeout == nullptr) return true;
+  const bool valid = timeout->tv_sec >= 0 && timeout->tv_nsec >= 0 && timeout->tv_nsec < 1'000'000'000;
+  return valid && (timeout->tv_sec != 0 || timeout->tv_nsec != 0);
+}
+constexpr timespec kNotAtAll = {0, 0};
 
 }  // namespace
 
@@ -102,36 +125,54 @@ STALLSCOPE_EXPORT(int, epoll_ctl, (int epoll_fd, int operation, int fd, epoll_ev
 }
 
 STALLSCOPE_EXPORT(int, poll, (pollfd * fds, nfds_t count, int timeout_ms)) {
+  auto* real = STALLSCOPE_REAL(poll);
   PollFrame frame;
-  const uint64_t timeout_ns = MillisecondsNs(timeout_ms);
-  StartPoll(&frame, wire::OsCall::kPoll, fds, count, timeout_ns);
-  const int result = STALLSCOPE_REAL(poll)(fds, count, timeout_ms);
-  FinishPoll(&frame, fds, count, result, timeout_ns);
+  int result = 0;
+  if (StartPoll(&frame, wire::OsCall::kPoll, count, timeout_ms != 0)) {
+    result = real(fds, count, 0);
+    if (result == 0) AnnouncePoll(&frame, fds, count);
+  }
+  if (result == 0) result = real(fds, count, timeout_ms);
+  FinishPoll(&frame, fds, count, result, MillisecondsNs(timeout_ms));
   return result;
 }
 
 STALLSCOPE_EXPORT(int, __poll_chk, (pollfd * fds, nfds_t count, int timeout_ms, size_t fds_bytes)) {
+  auto* real = STALLSCOPE_REAL(__poll_chk);
   PollFrame frame;
-  const uint64_t timeout_ns = MillisecondsNs(timeout_ms);
-  StartPoll(&frame, wire::OsCall::kPoll, fds, count, timeout_ns);
-  const int result = STALLSCOPE_REAL(__poll_chk)(fds, count, timeout_ms, fds_bytes);
-  FinishPoll(&frame, fds, count, result, timeout_ns);
+  int result = 0;
+  if (StartPoll(&frame, wire::OsCall::kPoll, count, timeout_ms != 0)) {
+    result = real(fds, count, 0, fds_bytes);
+    if (result == 0) AnnouncePoll(&frame, fds, count);
+  }
+  if (result == 0) result = real(fds, count, timeout_ms, fds_bytes);
+  FinishPoll(&frame, fds, count, result, MillisecondsNs(timeout_ms));
   return result;
 }
 
 STALLSCOPE_EXPORT(int, ppoll, (pollfd * fds, nfds_t count, const timespec* timeout, const sigset_t* mask)) {
+  auto* real = STALLSCOPE_REAL(ppoll);
   PollFrame frame;
-  StartPoll(&frame, wire::OsCall::kPpoll, fds, count, wire::kNoTimeout);
-  const int result = STALLSCOPE_REAL(ppoll)(fds, count, timeout, mask);
+  int result = 0;
+  if (StartPoll(&frame, wire::OsCall::kPpoll, count, WouldWait(timeout))) {
+    result = real(fds, count, &kNotAtAll, mask);
+    if (result == 0) AnnouncePoll(&frame, fds, count);
+  }
+  if (result == 0) result = real(fds, count, timeout, mask);
   FinishPoll(&frame, fds, count, result, DurationNsAfter(timeout, result));
   return result;
 }
 
 STALLSCOPE_EXPORT(int, __ppoll_chk,
                   (pollfd * fds, nfds_t count, const timespec* timeout, const sigset_t* mask, size_t fds_bytes)) {
+  auto* real = STALLSCOPE_REAL(__ppoll_chk);
   PollFrame frame;
-  StartPoll(&frame, wire::OsCall::kPpoll, fds, count, wire::kNoTimeout);
-  const int result = STALLSCOPE_REAL(__ppoll_chk)(fds, count, timeout, mask, fds_bytes);
+  int result = 0;
+  if (StartPoll(&frame, wire::OsCall::kPpoll, count, WouldWait(timeout))) {
+    result = real(fds, count, &kNotAtAll, mask, fds_bytes);
+    if (result == 0) AnnouncePoll(&frame, fds, count);
+  }
+  if (result == 0) result = real(fds, count, timeout, mask, fds_bytes);
   FinishPoll(&frame, fds, count, result, DurationNsAfter(timeout, result));
   return result;
 }
