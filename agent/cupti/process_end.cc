@@ -2,14 +2,13 @@
 // runs those handlers first; its last flush comes with the agent's goodbye.
 #include "agent/cupti/session.h"
 #include "agent/entry/exports.h"
-#include "agent/entry/lifecycle.h"
+#include "agent/entry/real_calls.h"
 
 namespace stallscope::agent {
 
 STALLSCOPE_EXPORT(void, exit, (int status)) {
   FinishCupti();
-  void* real = ResolveNext("exit", nullptr, "libc.so.6");
-  reinterpret_cast<void (*)(int)>(real)(status);
+  STALLSCOPE_REAL(exit)(status);
   __builtin_unreachable();
 }
 

@@ -15,6 +15,7 @@
 #include "agent/hot/process_state.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
+#include "agent/stream/hello.h"
 #include "agent/stream/streaming.h"
 
 namespace stallscope::agent {
@@ -26,6 +27,7 @@ constinit bool g_forked_child = false;
 constinit uint32_t g_epoch_count = 0;
 constinit SharedMemory g_memory = {};
 constinit OwnFd g_memfd = {};
+constinit bool g_has_sanitizer_thread = false;
 
 bool EpochIsZero() noexcept { return g_epoch->epoch.load(std::memory_order_acquire) == 0; }
 
@@ -65,11 +67,13 @@ bool MakeMemory() noexcept {
 
 void SetUpFirstTime() noexcept {
   ResolveRealCalls();
+  g_has_sanitizer_thread = ModuleLoaded("libtsan.so");
   // A setuid program does not take orders from its caller's environment, and neither do we.
   if (getauxval(AT_SECURE) != 0 || !CreateEpochPage() || !MakeMemory()) {
     g_set_up.store(kOff, std::memory_order_release);
     return;
   }
+  LookForSimulatedGpu();
   g_set_up.store(kReady, std::memory_order_release);
   Log("recording, threshold ns", nullptr, g_header->wait_threshold_ns.load(std::memory_order_relaxed));
   SayHelloWithoutThread();
@@ -99,6 +103,8 @@ __attribute__((destructor)) void OnUnload() { SayGoodbye(/*exec=*/false); }
 }  // namespace
 
 const OwnFd& SharedMemoryFd() noexcept { return g_memfd; }
+
+bool HasSanitizerThread() noexcept { return g_has_sanitizer_thread; }
 
 bool IsThisProcess() noexcept {
   return !EpochIsZero() && g_header->pid == static_cast<uint32_t>(RawSyscall(SYS_getpid));

@@ -93,6 +93,7 @@ namespace stallscope::agent {
   X(pid_t, fork, (), nullptr)                                                                              \
   X(pid_t, _Fork, (), nullptr)                                                                             \
   X(int, daemon, (int, int), nullptr)                                                                      \
+  X(void, exit, (int), nullptr)                                                                            \
   X(void, _exit, (int), nullptr)                                                                           \
   X(void, _Exit, (int), nullptr)                                                                           \
   X(int, execve, (const char*, char* const*, char* const*), nullptr)                                       \

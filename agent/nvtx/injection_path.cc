@@ -6,27 +6,13 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include <atomic>
-
-#include "agent/entry/lifecycle.h"
+#include "agent/entry/real_calls.h"
 #include "agent/hot/recorder.h"
 
 namespace stallscope::agent {
 namespace {
 
 constexpr char kVariable[] = "NVTX_INJECTION64_PATH";
-
-std::atomic<void*> g_real_getenv{nullptr};
-
-char* RealGetenv(const char* name) noexcept {
-  void* real = g_real_getenv.load(std::memory_order_relaxed);
-  if (real == nullptr) {
-    real = ResolveNext("getenv", nullptr, "libc.so.6");
-    if (real == nullptr) return nullptr;
-    g_real_getenv.store(real, std::memory_order_relaxed);
-  }
-  return reinterpret_cast<char* (*)(const char*)>(real)(name);
-}
 
 // The agent's own path; nullptr when the loader cannot tell.
 char* OwnPath() noexcept {
@@ -47,7 +33,7 @@ char* OwnPath() noexcept {
 extern "C" __attribute__((visibility("default"))) char* stallscope_hook_getenv(const char* name) __asm__("getenv");
 extern "C" char* stallscope_hook_getenv(const char* name) {
   namespace agent = stallscope::agent;
-  char* value = agent::RealGetenv(name);
+  char* value = STALLSCOPE_REAL(getenv)(name);
   if (value != nullptr || name[0] != 'N' || strcmp(name, agent::kVariable) != 0) return value;
   if (!agent::Recording()) return nullptr;
   return agent::OwnPath();
