@@ -19,10 +19,12 @@
 namespace stallscope::agent {
 namespace {
 
-// CPython 3.12 and later warn when a process with more than one thread forks. If all other threads are gone, so must
-// ours be. It comes back with the next thread that the program creates.
+// CPython 3.12 and later warn when a process with more than one thread forks, and GCC's thread sanitizer refuses threads
+// in the child of such a fork. If all other threads are gone, so must ours be. It comes back with the next thread that
+// the program creates.
 void LeaveIfLastOther() noexcept {
-  if (StreamingStarted() && IsThisProcess() && ThreadCount() == 2) StopStreamingThread();
+  if (!StreamingStarted() || !IsThisProcess()) return;
+  if (ThreadCount() == (HasSanitizerThread() ? 3u : 2u)) StopStreamingThread();
 }
 
 pid_t AfterFork(pid_t child) noexcept {

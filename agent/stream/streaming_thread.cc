@@ -214,8 +214,13 @@ int CreateThread() noexcept {
   return result;
 }
 
+// Joining is a cancellation point; what the program called (fork, pthread_create) is not. The state was kEnded and has been
+// taken to kStarting, so that nobody else joins.
 void JoinThread() noexcept {
+  int before = PTHREAD_CANCEL_ENABLE;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   if (g_real.pthread_join != nullptr) g_real.pthread_join(g_thread, nullptr);
+  pthread_setcancelstate(before, nullptr);
 }
 
 }  // namespace
@@ -241,12 +246,9 @@ bool StreamingStarted() noexcept {
 void StartStreamingThread() noexcept {
   if (g_detached || g_no_more || g_said_goodbye) return;
   uint32_t state = g_thread_state.load(std::memory_order_acquire);
-  if (state == kEnded) {
-    JoinThread();
-    state = kNone;
-    g_thread_state.store(kNone, std::memory_order_relaxed);
-  }
-  if (state != kNone || !g_thread_state.compare_exchange_strong(state, kStarting)) return;
+  const bool ended = state == kEnded;
+  if ((state != kNone && !ended) || !g_thread_state.compare_exchange_strong(state, kStarting)) return;
+  if (ended) JoinThread();
   g_request.store(kNothing, std::memory_order_relaxed);
   if (g_real.pthread_create == nullptr || !g_streamer.Create() || CreateThread() != 0) {
     Log("the streaming thread could not be started");
@@ -270,7 +272,8 @@ void StartStreamingThread() noexcept {
 void StopStreamingThread() noexcept {
   if (g_thread_state.load(std::memory_order_acquire) != kRunning) return;
   Ask(kStop);
-  if (g_thread_state.load(std::memory_order_acquire) != kEnded) return;
+  uint32_t ended = kEnded;
+  if (!g_thread_state.compare_exchange_strong(ended, kStarting, std::memory_order_acquire)) return;
   JoinThread();
   g_thread_state.store(kNone, std::memory_order_relaxed);
   SayHelloWithoutThread();
