@@ -55,6 +55,7 @@ void Streamer::Adopt(Connection connection, uint64_t hellos) noexcept {
   connection_ = connection;
   hellos_ = hellos;
   ++connection_number_;
+  RepeatNotices();  // the process may have had another connection before
 }
 
 void Streamer::Announce(bool streaming) noexcept {

@@ -1,4 +1,5 @@
 // Streamer's work on the thread slots: draining, introducing threads, and finding out which threads are gone.
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -119,7 +120,8 @@ void Streamer::Reap() noexcept {
       const bool moved = cursor->quiet_head != head;
       cursor->quiet_head = head;
       if (moved && !slots_are_scarce_) continue;
-      if (RawSyscall(SYS_tgkill, pid, slot->tid, 0) == 0) continue;
+      // Any other answer says nothing: a sandbox may refuse the question.
+      if (RawSyscall(SYS_tgkill, pid, slot->tid, 0) != -ESRCH) continue;
       slot->state.store(static_cast<uint32_t>(wire::SlotState::kExited), std::memory_order_release);
     }
     // Without a free slot for the living, what a dead thread left behind is given up, and counted. Nothing may be on
