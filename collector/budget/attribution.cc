@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "collector/budget/unknown_late.h"
+
 namespace stallscope {
 namespace {
 
@@ -43,7 +45,8 @@ void Attribution::Attribute(const StepInterval& step, StepBudget* budget) {
   active_.clear();
   critical_threads_.clear();
   ChargeSheet sheet(budget);
-  FindUnknownLate(step, &sheet, budget);
+  FindUnknownLate(&timeline_, step, &sheet.unknown_late());
+  budget->late = !sheet.unknown_late().empty();
 
   DeviceTimeline* device = DeviceOf(step);
   const size_t op_count = device == nullptr ? 0 : device->size();
@@ -113,54 +116,6 @@ void Attribution::ChargeGap(const StepInterval& step, HostNs from, HostNs to, co
     request.from = enqueued;
   }
   if (request.from > request.until) walk_.Run(request, sheet, budget, &critical_threads_);
-}
-
-void Attribution::FindUnknownLate(const StepInterval& step, ChargeSheet* sheet, StepBudget* budget) {
-  std::vector<TimeSpan> spans;
-  for (const MissingLaunch& missing : timeline_.missing()) {
-    // The work ran somewhere between its launch and the next thing that is known to come after it in the stream.
-    TimeSpan span{missing.blocking ? missing.begin : missing.end, step.end};
-    if (span.begin >= step.end) continue;
-    const ThreadTimeline* thread = timeline_.Thread(missing.thread);
-    if (missing.blocking) {
-      span.end = missing.end;
-    } else if (thread != nullptr) {
-      const SequenceDeque<Call>& calls = thread->calls();
-      for (uint64_t i = thread->FirstEndingAtOrAfter(missing.end + 1); i < calls.end(); ++i) {
-        const Call& call = calls[i];
-        if (call.begin < missing.end) continue;
-        if (call.begin >= step.end) break;
-        const bool waits_for_it = call.call_class == wire::CudaCallClass::kSyncDevice ||
-                                  (call.object == missing.stream_handle &&
-                                   (call.call_class == wire::CudaCallClass::kSyncStream || IsBlockingCopy(call)));
-        if (call.source == CallSource::kCuda && waits_for_it) {
-          span.end = std::min(span.end, call.end);
-          break;
-        }
-        if (call.has_record && IsLaunch(call) && call.object == missing.stream_handle) {
-          const Launch* later = timeline_.launches().Find(call.correlation);
-          if (later != nullptr && later->records > 0) {
-            span.end = std::min(span.end, later->first_op_begin);
-            break;
-          }
-        }
-      }
-    }
-    span.begin = std::max(span.begin, step.begin);
-    span.end = std::min(span.end, step.end);
-    if (span.begin < span.end) spans.push_back(span);
-  }
-  if (spans.empty()) return;
-  budget->late = true;
-  std::sort(spans.begin(), spans.end(), [](const TimeSpan& a, const TimeSpan& b) { return a.begin < b.begin; });
-  for (const TimeSpan& span : spans) {
-    std::vector<TimeSpan>& merged = sheet->unknown_late();
-    if (!merged.empty() && span.begin <= merged.back().end) {
-      merged.back().end = std::max(merged.back().end, span.end);
-    } else {
-      merged.push_back(span);
-    }
-  }
 }
 
 int64_t Attribution::BusyWithin(HostNs from, HostNs to) const {

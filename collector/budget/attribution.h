@@ -38,7 +38,6 @@ class Attribution {
 
  private:
   DeviceTimeline* DeviceOf(const StepInterval& step);
-  void FindUnknownLate(const StepInterval& step, ChargeSheet* sheet, StepBudget* budget);
   void ChargeGap(const StepInterval& step, HostNs from, HostNs to, const GpuOp* ends_with, bool in_flight,
                  ChargeSheet* sheet, StepBudget* budget);
   void SumHidden(const StepInterval& step, StepBudget* budget);

@@ -77,6 +77,29 @@ TEST(Closing, RecordComesAfterTheLimit_IsCountedLate) {
   EXPECT_EQ(live->Report().health.late, 3u);  // the step and its two records
 }
 
+// The GPU's records fail for a while at the rate of an eager decode loop. The cost of a step must not grow with the number
+// of launches that still miss theirs: live, the collector would stop taking events and answering.
+TEST(Closing, ManyRecordsNeverCome_EachStepCostsItsOwnLaunchesOnly) {
+  constexpr int kSteps = 3000, kLaunches = 40;
+  constexpr double kStepUs = 400;
+  TraceBuilder trace;
+  uint32_t id = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    const double t = step * kStepUs;
+    for (int i = 0; i < kLaunches; ++i) {
+      const double at = t + 10 + i * 5;
+      trace.Thread("Main").Launch(at, at + 3, ++id);
+      if (step < 2) trace.Gpu().Kernel(at + 3, at + 5, id, "gemm");
+    }
+    trace.Thread("Main").EventRecord(t + 215, t + 216, 1).EventSync(t + 220, t + 390, 1).Marker(t + 395);
+  }
+  const auto live = AnalysedTrace::Live(&trace, 5'000'000);
+  ASSERT_EQ(live->steps().size(), kSteps - 1u);
+  EXPECT_FALSE(live->steps()[0].late);
+  EXPECT_TRUE(live->steps()[1000].late);
+  EXPECT_EQ(AnalysedTrace::Sum(live->steps()[1000].lines), 400'000);
+}
+
 TEST(Closing, LaunchWithoutCupti_WaitsForNothing) {
   TraceBuilder trace;
   trace.Thread("Main").WithFlags(wire::kCudaFlagNoCupti).Marker(0).Launch(10, 20, 7).DeviceSync(20, 90).Marker(100);

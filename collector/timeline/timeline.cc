@@ -140,11 +140,7 @@ void Timeline::Match(uint32_t correlation, Launch& launch, uint32_t device) {
   if (!call.has_record) ++records_of_call_[call.domain == wire::CudaDomain::kDriver][call.call].came;
   call.has_record = true;
   if (MayBeBlockingCopy(call) && launch.last_op_end <= call.end) call.flags |= wire::kCudaFlagPageable;
-  if (!call.expects_record && !missing_.empty()) {
-    missing_.erase(std::remove_if(missing_.begin(), missing_.end(),
-                                  [correlation](const MissingLaunch& m) { return m.correlation == correlation; }),
-                   missing_.end());
-  }
+  if (!call.expects_record) missing_.erase({launch.begin, correlation});
 }
 
 void Timeline::AddGpuOp(const GpuOpEvent& event) {
@@ -306,7 +302,8 @@ uint64_t Timeline::GiveUpLaunchesBefore(HostNs at) {
       const Launch* launch = launches_.Find(call.correlation);
       if (launch != nullptr && launch->records > 0) continue;
       ++records_of_call_[call.domain == wire::CudaDomain::kDriver][call.call].given_up;
-      missing_.push_back({thread, call.begin, call.end, call.object, call.correlation, IsBlockingCopy(call)});
+      missing_[{call.begin, call.correlation}] = {thread,           call.begin,           call.end, call.object,
+                                                  call.correlation, IsBlockingCopy(call), 0};
       ++count;
     }
   }
@@ -348,8 +345,8 @@ void Timeline::DropBefore(HostNs at) {
     });
   }
   wakes_.DropBefore(at);
-  missing_.erase(std::remove_if(missing_.begin(), missing_.end(), [at](const MissingLaunch& m) { return m.end < at; }),
-                 missing_.end());
+  // By begin: a launch call in work at that moment keeps its entry, and those behind it.
+  while (!missing_.empty() && missing_.begin()->second.end < at) missing_.erase(missing_.begin());
 }
 
 }  // namespace stallscope

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -27,6 +29,7 @@ struct MissingLaunch {
   uint64_t stream_handle = 0;
   uint32_t correlation = 0;
   bool blocking = false;  // a blocking copy: its work lies inside the call
+  uint64_t scanned = 0;   // scratch of FindUnknownLate
 };
 
 struct TimelineCounts {
@@ -77,9 +80,10 @@ class Timeline {
   HostNs OldestPendingLaunch();
   // Stops waiting for the records of launches that began before `at`; returns how many were given up.
   uint64_t GiveUpLaunchesBefore(HostNs at);
-  // The launches given up and still kept, by the order in which that happened; a record that comes after all takes its
-  // launch out.
-  const std::vector<MissingLaunch>& missing() const { return missing_; }
+  // The launches given up and still kept, by begin and correlation id; a record that comes after all takes its launch
+  // out.
+  using MissingLaunches = std::map<std::pair<HostNs, uint32_t>, MissingLaunch>;
+  MissingLaunches& missing() { return missing_; }
 
   // Latest end of any thread's call so far.
   HostNs latest() const { return latest_; }
@@ -100,7 +104,7 @@ class Timeline {
     uint64_t last_device = UINT64_MAX;
   };
   std::vector<LaunchCursor> cursors_;  // by ThreadIndex
-  std::vector<MissingLaunch> missing_;
+  MissingLaunches missing_;
   std::vector<uint32_t> device_ids_;
   std::vector<std::unique_ptr<DeviceTimeline>> devices_;  // as device_ids_
   WakeIndex wakes_;
