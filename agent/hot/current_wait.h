@@ -20,8 +20,11 @@ inline void PublishWait(wire::CurrentWait* current, const SavedWait& wait) noexc
   current->version.store(version + 1, std::memory_order_release);
 }
 
+// `frame`: a stack address of the hook, 0 where waits begin and end in different frames. A published wait whose hook lay
+// deeper was left by a longjmp: it is over, and must not come back when this one ends. (On an alternate signal stack the
+// comparison may be wrong: then the interrupted wait is shown as over while it goes on.)
 inline SavedWait ReplaceWait(ThreadState* state, wire::RecordKind kind, uint16_t call, uint64_t object,
-                             uint64_t begin_ticks) noexcept {
+                             uint64_t begin_ticks, uintptr_t frame = 0) noexcept {
   wire::CurrentWait* current = &state->slot->current;
   SavedWait saved;
   saved.call_plus_one = current->call_plus_one;
@@ -29,7 +32,10 @@ inline SavedWait ReplaceWait(ThreadState* state, wire::RecordKind kind, uint16_t
     saved.kind = current->kind;
     saved.object = current->object;
     saved.begin = current->begin;
+    saved.frame = state->wait_frame;
+    if (frame != 0 && saved.frame != 0 && saved.frame <= frame) saved.call_plus_one = 0;
   }
+  state->wait_frame = frame;
   PublishWait(current, {static_cast<uint16_t>(kind), static_cast<uint16_t>(call + 1), object, begin_ticks});
   return saved;
 }
@@ -45,6 +51,7 @@ inline void RestoreWait(ThreadState* state, const SavedWait& saved) noexcept {
   if (__builtin_expect(saved.call_plus_one == 0, 1)) {
     current->call_plus_one = 0;  // one store; the other fields mean nothing then
   } else {
+    state->wait_frame = saved.frame;
     PublishWait(current, saved);
   }
 }

@@ -39,6 +39,7 @@ struct alignas(64) ThreadState {
   uint32_t yield_count;         // collapsed sched_yield calls of the interval that runs now
   uint32_t waiting_count;
   uint64_t yield_begin, yield_end;
+  uintptr_t wait_frame;  // stack address of the hook whose wait is published; 0: it cannot be left by a jump
   WaiterEntry waiting[kMaxWaiterEntries];
 };
 

@@ -42,6 +42,7 @@ void CountShortWait() noexcept;
 struct SavedWait {
   uint16_t kind = 0, call_plus_one = 0;
   uint64_t object = 0, begin = 0;
+  uintptr_t frame = 0;
 };
 SavedWait BeginWait(wire::RecordKind kind, uint16_t call, uint64_t object, uint64_t begin_ticks) noexcept;
 void EndWait(const SavedWait& saved) noexcept;

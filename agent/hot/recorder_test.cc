@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/hot/current_wait.h"
 #include "agent/hot/string_table.h"
 #include "agent/hot/test_memory.h"
 #include "agent/hot/waiters.h"
@@ -133,6 +134,36 @@ TEST(Recorder, ForkedChild_RecordsNothingIntoTheParentsMemory) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(memory.slot(0)->head.load(), 1u);
   EXPECT_FALSE(SomebodyWaits(99));
+}
+
+TEST(CurrentWait, OuterHookLeftByAJump_DoesNotComeBack) {
+  TestMemory memory;
+  ThreadState* thread = CurrentThread();
+  const wire::CurrentWait& current = memory.slot(0)->current;
+  constexpr uintptr_t kDeep = 0x1000, kShallow = 0x2000;
+  // Its hook never ends: the program has jumped out of it, to a frame further up.
+  ReplaceWait(thread, wire::RecordKind::kWait, 1, 11, 1000, kDeep);
+  const SavedWait saved = ReplaceWait(thread, wire::RecordKind::kWait, 2, 22, 2000, kShallow);
+  EXPECT_EQ(current.call_plus_one, 3);
+  RestoreWait(thread, saved);
+  EXPECT_EQ(current.call_plus_one, 0);
+}
+
+TEST(CurrentWait, InnerHookOfASignalHandler_RestoresTheOuterOne) {
+  TestMemory memory;
+  ThreadState* thread = CurrentThread();
+  const wire::CurrentWait& current = memory.slot(0)->current;
+  constexpr uintptr_t kDeep = 0x1000, kDeeper = 0x0800, kShallow = 0x2000;
+  const SavedWait outer = ReplaceWait(thread, wire::RecordKind::kWait, 1, 11, 1000, kShallow);
+  const SavedWait inner = ReplaceWait(thread, wire::RecordKind::kWait, 2, 22, 2000, kDeep);
+  const SavedWait innermost = ReplaceWait(thread, wire::RecordKind::kWait, 3, 33, 3000, kDeeper);
+  RestoreWait(thread, innermost);
+  EXPECT_EQ(current.object, 22u);
+  RestoreWait(thread, inner);
+  EXPECT_EQ(current.call_plus_one, 2);
+  EXPECT_EQ(current.object, 11u);
+  RestoreWait(thread, outer);
+  EXPECT_EQ(current.call_plus_one, 0);
 }
 
 TEST(CurrentWait, Nested_RestoresTheOuterOne) {

@@ -2,6 +2,7 @@
 
 #include "agent/entry/lifecycle.h"
 #include "agent/hot/raw_syscall.h"
+#include "agent/hot/recorder.h"
 
 namespace stallscope::agent {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 constexpr uint64_t kStaysNs = 1'000'000;
 constinit std::atomic<uint32_t> g_child_pid{0};
 constinit std::atomic<uint64_t> g_child_first_ns{0};
+constinit std::atomic<uint64_t> g_child_waits{0};  // that nobody recorded
 
 }  // namespace
 
@@ -21,11 +23,17 @@ __attribute__((noinline, cold)) bool AdoptChild() noexcept {
   if (g_child_pid.load(std::memory_order_relaxed) != pid) {
     g_child_pid.store(pid, std::memory_order_relaxed);
     g_child_first_ns.store(MonotonicNs(), std::memory_order_relaxed);
+    g_child_waits.store(1, std::memory_order_relaxed);
     return false;
   }
-  if (MonotonicNs() - g_child_first_ns.load(std::memory_order_relaxed) < kStaysNs) return false;
+  if (MonotonicNs() - g_child_first_ns.load(std::memory_order_relaxed) < kStaysNs) {
+    g_child_waits.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
   EnsureSetUp();
-  return ProcessRecords();
+  if (!ProcessRecords()) return false;
+  Count(wire::Counter::kChildWaits, g_child_waits.exchange(0, std::memory_order_relaxed));
+  return true;
 }
 
 __attribute__((noinline, cold)) void RefreshQuietClock() noexcept {

@@ -56,9 +56,11 @@ __attribute__((always_inline)) inline void StartWait(WaitFrame* frame, wire::OsC
   frame->thread = thread;
   frame->object = object;
   frame->call = call;
-  if (object != 0) AddWaiterOf(thread, object, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+  const auto address = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  if (object != 0) AddWaiterOf(thread, object, address);
   frame->begin_ticks = FastTicks();
-  frame->saved = ReplaceWait(thread, wire::RecordKind::kWait, static_cast<uint16_t>(call), object, frame->begin_ticks);
+  frame->saved =
+      ReplaceWait(thread, wire::RecordKind::kWait, static_cast<uint16_t>(call), object, frame->begin_ticks, address);
 }
 
 // `object`: 0 keeps the one of StartWait; a poll learns only at its end which descriptor it was about.

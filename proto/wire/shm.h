@@ -162,6 +162,7 @@ enum class Counter : uint32_t {
   kFramesDropped,       // frames given up because the collector went away
   kInternal,            // a state that should not happen; the event was skipped
   kGpuOtherClock,       // begins or ends after the moment it was read: not our clock's time
+  kChildWaits,          // waits of a forked child before it was set up again: it might have gone on to exec at once
   kCount
 };
 

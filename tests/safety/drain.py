@@ -132,6 +132,9 @@ class SharedMemory:
          self.big_records, self.big_count, _) = head[11:19]
         self.control, self.threshold, self.slots_used = struct.unpack_from("<III", self.map, 104)
 
+    def counter(self, index):
+        return struct.unpack_from("<Q", self.map, 184 + 8 * index)[0]
+
     def slot(self, index):
         at = self.slots_at + index * 192
         state, tid, start = struct.unpack_from("<IIQ", self.map, at)

@@ -11,6 +11,9 @@ import drain
 from environment import Agent, wait_until
 
 
+CHILD_WAITS = 13
+
+
 def call_names(path):
     return re.findall(r'X\(k\w+, "(\w+)",', open(path).read())
 
@@ -104,6 +107,9 @@ def check_fork(agent, program, calls):
                  for pid, memory in ((pid, drain.SharedMemory(c.memory_fds[0])) for pid, c in by_pid.items())}
     assert len(durations[parent]) == 2, "the parent's two polls and none of the child's"
     assert 5 <= len(durations[child]) <= 10, durations
+    # What the child waited for before it was clear that it stays is counted: CHILD_WAITS is Counter::kChildWaits of proto/wire/shm.h.
+    missed = drain.SharedMemory(by_pid[child].memory_fds[0]).counter(CHILD_WAITS)
+    assert len(durations[child]) + missed == 10, (durations, missed)
     for connection in collector.connections:
         assert connection.hello().get(13, 0) == 0 and len(connection.of_kind(drain.GOODBYE)) == 1
     collector.close()
