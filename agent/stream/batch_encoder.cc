@@ -25,6 +25,8 @@ bool TestAndSet(uint8_t* bits, uint32_t id) noexcept {
   return was_set;
 }
 
+constexpr uint64_t kAnyBit = ~uint64_t{0};
+
 uint64_t Truncated32(int32_t value) noexcept { return static_cast<uint32_t>(ZigZag(value)); }
 
 }  // namespace
@@ -62,6 +64,8 @@ bool BatchEncoder::Create() noexcept {
 
 void BatchEncoder::Destroy() noexcept {
   objects_.Destroy();
+  last_object_ = 0;
+  last_object_id_ = 0;
   UnmapArray(intern_bytes_, kInternBytes);
   UnmapArray(column_bytes_, kColumnBytes);
   UnmapArray(resolved_, kMaxRecords);
@@ -71,13 +75,18 @@ void BatchEncoder::Destroy() noexcept {
 
 void BatchEncoder::ForgetIntroductions() noexcept {
   objects_.ForgetIntroductions();
+  last_object_ = 0;
+  last_object_id_ = 0;
   memset(introduced_strings_, 0, kIdBits / 8);
   memset(introduced_shapes_, 0, kIdBits / 8);
 }
 
 uint32_t BatchEncoder::Object(uint64_t value) noexcept {
+  if (value == last_object_) return last_object_id_;
   bool is_new = false;
   const uint32_t id = objects_.IdOf(value, &is_new);
+  last_object_ = value;
+  last_object_id_ = id;
   if (is_new) {
     const uint64_t object = intern_.BeginMessage(kInternObjects);
     intern_.Uint(1, id);
@@ -151,15 +160,46 @@ void BatchEncoder::Resolve(const wire::Header* header, const PlainRecord& record
   }
 }
 
+void BatchEncoder::NoteGroup(uint32_t index) noexcept {
+  const PlainRecord& record = records_[index];
+  const Resolved& resolved = resolved_[index];
+  const auto group = static_cast<uint32_t>(GroupOf(record));
+  groups_[index] = static_cast<uint8_t>(group);
+  if ((present_ >> group & 1) == 0) {
+    present_ |= 1u << group;
+    first_[group] = index;
+    differences_[group] = {};
+    return;
+  }
+  const PlainRecord& first = records_[first_[group]];
+  const Resolved& first_resolved = resolved_[first_[group]];
+  Differences* differences = &differences_[group];
+  differences->record_object |= record.object ^ first.object;
+  differences->object |= resolved.object ^ first_resolved.object;
+  differences->argument |= resolved.argument ^ first_resolved.argument;
+  differences->detail |= record.detail ^ first.detail;
+  differences->duration |= resolved.duration_ns ^ first_resolved.duration_ns;
+  differences->call |= static_cast<uint32_t>(record.call ^ first.call);
+  differences->result |= static_cast<uint32_t>(record.result ^ first.result);
+  differences->stack |= record.stack ^ first.stack;
+}
+
 // One packed column over the records of a group; left out when all values are zero, one element when all are the same.
 template <typename Value>
-void BatchEncoder::Column(uint32_t field, Group group, Value value) noexcept {
+void BatchEncoder::Column(uint32_t field, Group group, uint64_t differs, Value value) noexcept {
   uint8_t* at = column_bytes_;
+  if (differs == 0 && field != 1) {
+    const uint32_t index = first_[static_cast<uint32_t>(group)];
+    const uint64_t number = value(records_[index], resolved_[index]);
+    if (number == 0) return;
+    at = PutVarint(at, number);
+    return out_->Bytes(field, column_bytes_, static_cast<uint64_t>(at - column_bytes_));
+  }
   const uint8_t* after_first = nullptr;
   uint64_t first = 0;
   bool constant = field != 1;  // the begins tell how many events there are
   for (uint32_t i = 0; i < count_; ++i) {
-    if (resolved_[i].group != group) continue;
+    if (groups_[i] != static_cast<uint8_t>(group)) continue;
     const uint64_t number = value(records_[i], resolved_[i]);
     at = PutVarint(at, number);
     if (after_first == nullptr) {
@@ -176,7 +216,7 @@ void BatchEncoder::Column(uint32_t field, Group group, Value value) noexcept {
 template <typename Value>
 void BatchEncoder::DeltaColumn(uint32_t field, Group group, int64_t base, Value value) noexcept {
   int64_t before = base;
-  Column(field, group, [&before, &value](const PlainRecord& record, const Resolved& resolved) {
+  Column(field, group, kAnyBit, [&before, &value](const PlainRecord& record, const Resolved& resolved) {
     const auto now = static_cast<int64_t>(value(record, resolved));
     const int64_t delta = now - before;
     before = now;
@@ -192,77 +232,83 @@ void BatchEncoder::DeltaColumn(uint32_t field, Group group, int64_t base, Value 
 
 void BatchEncoder::WriteWaits() noexcept {
   constexpr Group kGroup = Group::kWaits;
+  const Differences& differences = differences_[static_cast<uint32_t>(kGroup)];
   DeltaColumn(1, kGroup, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, kGroup, STALLSCOPE_VALUE(resolved.duration_ns));
-  Column(3, kGroup, STALLSCOPE_VALUE(record.call));
-  Column(4, kGroup, STALLSCOPE_VALUE(resolved.object));
-  Column(5, kGroup, STALLSCOPE_VALUE(Truncated32(record.result)));
-  Column(6, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
-  Column(7, kGroup, STALLSCOPE_VALUE(resolved.argument));
-  Column(8, kGroup, STALLSCOPE_VALUE(record.stack));
+  Column(2, kGroup, differences.duration, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kGroup, differences.call, STALLSCOPE_VALUE(record.call));
+  Column(4, kGroup, differences.object, STALLSCOPE_VALUE(resolved.object));
+  Column(5, kGroup, differences.result, STALLSCOPE_VALUE(Truncated32(record.result)));
+  Column(6, kGroup, differences.detail << 32, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
+  Column(7, kGroup, differences.argument, STALLSCOPE_VALUE(resolved.argument));
+  Column(8, kGroup, differences.stack, STALLSCOPE_VALUE(record.stack));
 }
 
 void BatchEncoder::WriteWakes() noexcept {
   constexpr Group kGroup = Group::kWakes;
+  const Differences& differences = differences_[static_cast<uint32_t>(kGroup)];
   DeltaColumn(1, kGroup, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, kGroup, STALLSCOPE_VALUE(record.call));
-  Column(3, kGroup, STALLSCOPE_VALUE(resolved.object));
-  Column(4, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.argument)));
-  Column(5, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
-  Column(6, kGroup, STALLSCOPE_VALUE(record.stack));
+  Column(2, kGroup, differences.call, STALLSCOPE_VALUE(record.call));
+  Column(3, kGroup, differences.object, STALLSCOPE_VALUE(resolved.object));
+  Column(4, kGroup, differences.argument, STALLSCOPE_VALUE(static_cast<uint32_t>(record.argument)));
+  Column(5, kGroup, differences.detail << 32, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
+  Column(6, kGroup, differences.stack, STALLSCOPE_VALUE(record.stack));
 }
 
 void BatchEncoder::WriteCudaCalls(Group group) noexcept {
+  const Differences& differences = differences_[static_cast<uint32_t>(group)];
   DeltaColumn(1, group, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, group, STALLSCOPE_VALUE(resolved.duration_ns));
-  Column(3, group, STALLSCOPE_VALUE(record.call));
-  Column(4, group, STALLSCOPE_VALUE(record.detail & 0xff));
-  Column(5, group, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
+  Column(2, group, differences.duration, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, group, differences.call, STALLSCOPE_VALUE(record.call));
+  Column(4, group, differences.detail & 0xff, STALLSCOPE_VALUE(record.detail & 0xff));
+  Column(5, group, differences.detail >> 8 & 0xff, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
   int32_t before = 0;
-  Column(6, group, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
+  Column(6, group, kAnyBit, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
     // Modulo 2^32, as the reader adds them up.
     const auto delta = static_cast<int32_t>(record.id - static_cast<uint32_t>(before));
     before = static_cast<int32_t>(record.id);
     return Truncated32(delta);
   });
-  Column(7, group, STALLSCOPE_VALUE(resolved.object));
-  Column(8, group, STALLSCOPE_VALUE(resolved.argument));
-  Column(9, group, STALLSCOPE_VALUE(record.detail >> 16 & 0xff));
-  Column(10, group, STALLSCOPE_VALUE(record.detail >> 24 & 0xff));
-  Column(11, group, STALLSCOPE_VALUE(Truncated32(record.result)));
-  Column(12, group, STALLSCOPE_VALUE(record.stack));
+  Column(7, group, differences.object, STALLSCOPE_VALUE(resolved.object));
+  Column(8, group, differences.argument, STALLSCOPE_VALUE(resolved.argument));
+  Column(9, group, differences.detail >> 16 & 0xff, STALLSCOPE_VALUE(record.detail >> 16 & 0xff));
+  Column(10, group, differences.detail >> 24 & 0xff, STALLSCOPE_VALUE(record.detail >> 24 & 0xff));
+  Column(11, group, differences.result, STALLSCOPE_VALUE(Truncated32(record.result)));
+  Column(12, group, differences.stack, STALLSCOPE_VALUE(record.stack));
 }
 
 void BatchEncoder::WriteGpuOps(Group group) noexcept {
+  const Differences& differences = differences_[static_cast<uint32_t>(group)];
   DeltaColumn(1, group, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, group, STALLSCOPE_VALUE(resolved.duration_ns));
-  Column(3, group, STALLSCOPE_VALUE(record.call));
+  Column(2, group, differences.duration, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, group, differences.call, STALLSCOPE_VALUE(record.call));
   int32_t before = 0;
-  Column(4, group, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
+  Column(4, group, kAnyBit, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
     const auto delta = static_cast<int32_t>(record.id - static_cast<uint32_t>(before));
     before = static_cast<int32_t>(record.id);
     return Truncated32(delta);
   });
-  Column(5, group, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
-  Column(6, group, STALLSCOPE_VALUE(record.stack));
-  Column(7, group, STALLSCOPE_VALUE(record.detail & 0xff));
-  Column(8, group, STALLSCOPE_VALUE(static_cast<uint32_t>(record.result)));
-  Column(9, group, STALLSCOPE_VALUE(record.argument));
-  Column(10, group, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
-  Column(11, group, STALLSCOPE_VALUE((record.detail >> 16 & 0xff) << 8 | (record.detail >> 24 & 0xff)));
-  Column(12, group, STALLSCOPE_VALUE(record.detail >> 32));
-  Column(13, group, STALLSCOPE_VALUE(record.object >> 32));
+  Column(5, group, differences.record_object << 32, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
+  Column(6, group, differences.stack, STALLSCOPE_VALUE(record.stack));
+  Column(7, group, differences.detail & 0xff, STALLSCOPE_VALUE(record.detail & 0xff));
+  Column(8, group, differences.result, STALLSCOPE_VALUE(static_cast<uint32_t>(record.result)));
+  Column(9, group, differences.argument, STALLSCOPE_VALUE(record.argument));
+  Column(10, group, differences.detail >> 8 & 0xff, STALLSCOPE_VALUE(record.detail >> 8 & 0xff));
+  Column(11, group, differences.detail >> 16 & 0xffff,
+         STALLSCOPE_VALUE((record.detail >> 16 & 0xff) << 8 | (record.detail >> 24 & 0xff)));
+  Column(12, group, differences.detail >> 32, STALLSCOPE_VALUE(record.detail >> 32));
+  Column(13, group, differences.record_object >> 32, STALLSCOPE_VALUE(record.object >> 32));
 }
 
 void BatchEncoder::WriteRanges() noexcept {
   constexpr Group kGroup = Group::kRanges;
+  const Differences& differences = differences_[static_cast<uint32_t>(kGroup)];
   DeltaColumn(1, kGroup, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
-  Column(2, kGroup, STALLSCOPE_VALUE(resolved.duration_ns));
-  Column(3, kGroup, STALLSCOPE_VALUE(record.call));
-  Column(4, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
-  Column(5, kGroup, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
-  Column(6, kGroup, STALLSCOPE_VALUE(record.argument));
-  Column(7, kGroup, STALLSCOPE_VALUE(record.id));
+  Column(2, kGroup, differences.duration, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kGroup, differences.call, STALLSCOPE_VALUE(record.call));
+  Column(4, kGroup, differences.record_object << 32, STALLSCOPE_VALUE(static_cast<uint32_t>(record.object)));
+  Column(5, kGroup, differences.detail << 32, STALLSCOPE_VALUE(static_cast<uint32_t>(record.detail)));
+  Column(6, kGroup, differences.argument, STALLSCOPE_VALUE(record.argument));
+  Column(7, kGroup, kAnyBit, STALLSCOPE_VALUE(record.id));
 }
 
 void BatchEncoder::WriteGroup(Group group) noexcept {
@@ -296,12 +342,11 @@ uint32_t BatchEncoder::Encode(const wire::Header* header, uint32_t thread_id, ui
   records_ = records;
   out_ = out;
   intern_ = ProtoWriter(intern_bytes_, kInternBytes);
-  uint32_t present = 0;  // one bit a group
+  present_ = 0;
   count_ = 0;
   while (count_ < count && count_ < kMaxRecords && intern_.room() >= kLargestIntroduction) {
     Resolve(header, records[count_], &resolved_[count_]);
-    resolved_[count_].group = GroupOf(records[count_]);
-    present |= 1u << static_cast<uint32_t>(resolved_[count_].group);
+    NoteGroup(count_);
     ++count_;
   }
   base_ns_ = count_ != 0 ? resolved_[0].begin_ns : 0;
@@ -317,8 +362,8 @@ uint32_t BatchEncoder::Encode(const wire::Header* header, uint32_t thread_id, ui
   out->Uint(2, first_index);
   out->Uint(3, count_);
   out->Uint(4, base_ns_);
-  for (uint32_t group = 1; group < 32; ++group) {
-    if ((present >> group & 1) != 0) WriteGroup(static_cast<Group>(group));
+  for (uint32_t group = 1; group < kGroups; ++group) {
+    if ((present_ >> group & 1) != 0) WriteGroup(static_cast<Group>(group));
   }
   out->EndMessage(batch);
   out->EndFrame(frame);

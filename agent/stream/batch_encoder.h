@@ -41,20 +41,29 @@ class BatchEncoder {
   };
   static Group GroupOf(const PlainRecord& record) noexcept;
 
-  // Where a record goes and what its references became.
+  // What a record's references became.
   struct Resolved {
     uint64_t begin_ns, duration_ns, argument;
     uint32_t object;
-    Group group;
   };
+
+  // The bits in which a group's records differ from its first one: most columns turn out to be constant without a pass
+  // over the records.
+  struct Differences {
+    uint64_t record_object, object, argument, detail, duration;
+    uint32_t call, result, stack;
+  };
+  static constexpr uint32_t kGroups = 16;
 
   void Resolve(const wire::Header* header, const PlainRecord& record, Resolved* resolved) noexcept;
   uint32_t Object(uint64_t value) noexcept;
   void IntroduceString(const wire::Header* header, uint32_t id) noexcept;
   void IntroduceShape(const wire::Header* header, uint32_t id) noexcept;
 
+  void NoteGroup(uint32_t index) noexcept;
+  // `differs`: not zero when the column's values may differ.
   template <typename Value>
-  void Column(uint32_t field, Group group, Value value) noexcept;
+  void Column(uint32_t field, Group group, uint64_t differs, Value value) noexcept;
   template <typename Value>
   void DeltaColumn(uint32_t field, Group group, int64_t base, Value value) noexcept;
   void WriteGroup(Group group) noexcept;
@@ -65,6 +74,8 @@ class BatchEncoder {
   void WriteRanges() noexcept;
 
   ObjectIds objects_;
+  uint64_t last_object_ = 0;  // most records of a thread name the object of the one before
+  uint32_t last_object_id_ = 0;
   uint8_t* intern_bytes_ = nullptr;
   uint8_t* column_bytes_ = nullptr;
   Resolved* resolved_ = nullptr;
@@ -76,6 +87,10 @@ class BatchEncoder {
   const PlainRecord* records_ = nullptr;
   uint32_t count_ = 0;
   uint64_t base_ns_ = 0;
+  uint32_t present_ = 0;  // one bit a group
+  uint32_t first_[kGroups] = {};
+  Differences differences_[kGroups] = {};
+  uint8_t groups_[kMaxRecords] = {};
 };
 
 }  // namespace stallscope::agent
