@@ -273,6 +273,11 @@ CollectorTotals CollectorImpl::MakeTotals() const {
     totals.capture_status = capture_->status();
   }
   for (const auto& [kind, count] : troubles_) totals.notices.push_back(absl::StrCat(count, " ", kind));
+  if (table_->forgotten() > 0) {
+    totals.notices.push_back(absl::StrCat(
+        table_->forgotten(), " ended processes are not listed any more",
+        capture_ != nullptr ? "; the capture holds them all" : "; a capture would hold them all: --capture FILE"));
+  }
   return totals;
 }
 

@@ -75,6 +75,23 @@ class CollectorTest : public ::testing::Test {
   std::unique_ptr<Collector> collector;
 };
 
+TEST_F(CollectorTest, MoreEndedProcessesThanAreKept_AreSaid) {
+  Start();
+  for (int i = 0; i < 70; ++i) {
+    TestAgent agent(options.socket_path);
+    agent.SendHello(3'000'000'000 + static_cast<uint32_t>(i));
+    v1::Frame goodbye;
+    goodbye.mutable_goodbye();
+    agent.Send(goodbye);
+  }
+  EXPECT_TRUE(Eventually([this] {
+    for (const std::string& notice : collector->Totals().notices) {
+      if (notice.find("6 ended processes are not listed any more") != std::string::npos) return true;
+    }
+    return false;
+  }));
+}
+
 TEST_F(CollectorTest, ManyProcesses_EachHasItsReport) {
   Start();
   std::vector<std::unique_ptr<TestAgent>> agents;

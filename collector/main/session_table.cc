@@ -58,6 +58,7 @@ void SessionTable::Reap(HostNs now) {
         continue;
       }
       forgotten_events_ += (*at)->counts().events;
+      if (!(*at)->is_by_the_way()) ++forgotten_;
       at = sessions_.erase(at);
       --finished;
     }

@@ -34,13 +34,15 @@ class SessionTable {
   uint64_t seen() const { return seen_; }
   uint64_t live() const;
   uint64_t events() const;
+  // Ended processes worth a report that are kept no longer.
+  uint64_t forgotten() const { return forgotten_; }
 
  private:
   const ProcessSession::Host host_;
   const AnalysisFactory factory_;
   CaptureWriter* const capture_;
   std::vector<std::unique_ptr<ProcessSession>> sessions_;  // by number
-  uint64_t seen_ = 0, forgotten_events_ = 0;
+  uint64_t seen_ = 0, forgotten_events_ = 0, forgotten_ = 0;
 };
 
 }  // namespace stallscope

@@ -50,6 +50,7 @@ int Collect(CollectorOptions options) {
                 << options.capture_path;
     }
     std::cerr << "\n";
+    for (const std::string& notice : totals.notices) Warn(notice);
   }
   if (!totals.capture_status.ok() && !capture_failed) Warn(std::string(totals.capture_status.message()));
   return totals.capture_status.ok() ? kDone : kNotAvailable;
