@@ -1,5 +1,9 @@
 #include "tools/cli/run_summary.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "tools/tui/budget_view.h"
 #include "tools/tui/number_text.h"
@@ -8,6 +12,9 @@ namespace stallscope::cli {
 namespace {
 
 using tui::Grouped;
+
+// A shell script of a thousand processes must not scroll the one that matters away.
+constexpr size_t kMostInFull = 4, kMostInALine = 20;
 
 std::string Microseconds(int64_t total_ns, uint64_t count) {
   return absl::StrCat(Grouped((total_ns / static_cast<int64_t>(count) + 50) / 100, 1), " us");
@@ -54,18 +61,28 @@ std::string RunSummary(const BudgetReport& report, const CollectorTotals& totals
                        bool ascii) {
   std::string text;
   bool simulated = false;
-  size_t with_steps = 0;
+  // The ones that made most tokens first; those alike stay in the order in which they came.
+  std::vector<const ProcessReport*> order;
   for (const ProcessReport& process : report.processes) {
     simulated = simulated || process.simulated_gpu;
-    with_steps += process.steps > 0;
+    order.push_back(&process);
   }
-  for (const ProcessReport& process : report.processes) {
-    if (process.steps == 0 && (with_steps != 0 || report.processes.size() > 1)) continue;
-    absl::StrAppend(&text, OfOneProcess(process, width, ascii));
+  std::stable_sort(order.begin(), order.end(), [](const ProcessReport* a, const ProcessReport* b) {
+    return std::pair(a->tokens, a->steps) > std::pair(b->tokens, b->steps);
+  });
+  size_t in_full = 0, in_a_line = 0;
+  for (const ProcessReport* process : order) {
+    if (in_full < kMostInFull && (process->steps != 0 || order.size() == 1)) {
+      text += OfOneProcess(*process, width, ascii);
+      ++in_full;
+    } else if (in_a_line < kMostInALine) {
+      absl::StrAppend(&text, tui::StatusLine(*process), "\n");
+      ++in_a_line;
+    }
   }
-  for (const ProcessReport& process : report.processes) {
-    if (process.steps != 0 || (with_steps == 0 && report.processes.size() == 1)) continue;
-    absl::StrAppend(&text, tui::StatusLine(process), "\n");
+  if (in_full + in_a_line < order.size()) {
+    absl::StrAppend(&text, "... and ", order.size() - in_full - in_a_line, " more processes",
+                    facts.capture_path.empty() ? "" : ": stallscope budget " + facts.capture_path, "\n");
   }
   if (report.processes.empty()) {
     absl::StrAppend(&text,

@@ -1,5 +1,7 @@
 #include "tools/cli/run_summary.h"
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -32,6 +34,21 @@ TEST(RunSummary, DecodingProcess_SaysStepsTokensSumAndOverWait) {
   EXPECT_THAT(text, HasSubstr("tokens     12, 250.0 us each (marker)\n"));
   EXPECT_THAT(text, HasSubstr("adds up    3,000,001 ns in lines, 3,000,001 ns of wall time\n"));
   EXPECT_THAT(text, HasSubstr("over-wait  600 us in 3 blocking calls, 200.0 us a step; idle inside them 700 us\n"));
+}
+
+TEST(RunSummary, ManyProcesses_TheBusiestInFullAndTheRestCounted) {
+  BudgetReport report;
+  for (uint32_t i = 0; i < 60; ++i) {
+    report.processes.push_back(Decoding());
+    report.processes.back().pid = 1000 + i;
+  }
+  report.processes[40].tokens = 999;
+  RunFacts facts;
+  facts.capture_path = "a.stallcap";
+  const std::string text = Summary(report, {}, facts);
+  EXPECT_THAT(text, HasSubstr("tokens     999"));
+  EXPECT_THAT(text, HasSubstr("... and 36 more processes: stallscope budget a.stallcap\n"));
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 120);
 }
 
 TEST(RunSummary, SumThatDiffers_IsNotHidden) {
