@@ -61,7 +61,11 @@ absl::StatusOr<int64_t> ParseWindow(std::string_view text) {
   if (!absl::ParseDuration(std::string(text), &window) || window <= absl::ZeroDuration() ||
       window > absl::Hours(24 * 365)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot read the window \"", std::string(text), "\"; give 10s, 500ms, 5m or all"));
+        absl::StrCat("cannot read the window \"", std::string(text), "\"; give 1s, 10s, 5m or all"));
+  }
+  if (window % absl::Seconds(1) != absl::ZeroDuration() || window > absl::Minutes(5)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a window is a whole number of seconds up to 5m, or all; not \"", std::string(text), "\""));
   }
   return absl::ToInt64Nanoseconds(window);
 }

@@ -21,7 +21,7 @@ struct Answer {
 // `target` as it stands in the request line; `host` the Host header.
 Answer AnswerRequest(std::string_view method, std::string_view target, std::string_view host, LiveSource* source);
 
-// "10s", "500ms", "5m"; "all" is 0. InvalidArgument says what is accepted.
+// "1s", "10s", "5m"; "all" is 0. InvalidArgument says what is accepted.
 absl::StatusOr<int64_t> ParseWindow(std::string_view text);
 
 // {"schema":"stallscope.processes/1","processes":[...]}

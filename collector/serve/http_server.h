@@ -1,7 +1,7 @@
 // The collector's local HTTP endpoint, on the collector's own event loop.
 //
 //   GET /                             a page that shows the live budget; needs nothing from elsewhere
-//   GET /api/v1/budget?window=10s     schema stallscope.budget/1 (10s, 500ms, 5m; all: since the start)
+//   GET /api/v1/budget?window=10s     schema stallscope.budget/1 (1s, 10s, 5m; all: since the start)
 //   GET /api/v1/live?window=10s       the same as server-sent events, twice a second
 //   GET /api/v1/processes             who is watched
 //   GET /healthz                      "ok"

@@ -16,6 +16,7 @@ namespace stallscope::serve {
 namespace {
 
 namespace asio = boost::asio;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -45,8 +46,8 @@ TEST(AnswerRequest, Budget_TakesTheWindowAsked) {
   FakeSource source;
   EXPECT_EQ(nlohmann::json::parse(Ask("/api/v1/budget", &source).body)["processes"][0]["pid"], 42);
   EXPECT_EQ(source.last_window_ns, 10'000'000'000);
-  Ask("/api/v1/budget?window=500ms", &source);
-  EXPECT_EQ(source.last_window_ns, 500'000'000);
+  Ask("/api/v1/budget?window=2000ms", &source);
+  EXPECT_EQ(source.last_window_ns, 2'000'000'000);
   Ask("/api/v1/budget?other=1&window=5m", &source);
   EXPECT_EQ(source.last_window_ns, 300'000'000'000);
   Ask("/api/v1/budget?window=all", &source);
@@ -55,10 +56,10 @@ TEST(AnswerRequest, Budget_TakesTheWindowAsked) {
 
 TEST(AnswerRequest, BadWindow_Is400WithTheReason) {
   FakeSource source;
-  for (const char* window : {"ten", "", "-5s", "0s", "10", "inf", "9999999h"}) {
+  for (const char* window : {"ten", "", "-5s", "0s", "10", "inf", "9999999h", "500ms", "1.5s", "6m"}) {
     const Answer answer = Ask(std::string("/api/v1/budget?window=") + window, &source);
     EXPECT_EQ(answer.status, 400) << window;
-    EXPECT_THAT(answer.body, HasSubstr("10s, 500ms, 5m or all")) << window;
+    EXPECT_THAT(answer.body, AllOf(HasSubstr("5m"), HasSubstr("all"))) << window;
   }
   EXPECT_EQ(source.last_window_ns, -1);
 }

@@ -94,7 +94,7 @@ void AddBudgetCommand(CLI::App& program, int* exit_code) {
   CLI::App* command = program.add_subcommand("budget", "Where did each token's time go in this capture?");
   command->add_option("FILE", options->file, "a capture (.stallcap)")->required();
   command->add_flag("--json", options->json, "the document of schema stallscope.budget/1");
-  command->add_option("--window", options->window, "only the last 10s, 500ms, 5m; or all")
+  command->add_option("--window", options->window, "only the last 1s, 10s, 5m; or all")
       ->type_name("LENGTH")
       ->capture_default_str();
   command->add_option("--process", options->pid, "only this pid")->type_name("PID");

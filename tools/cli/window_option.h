@@ -1,4 +1,4 @@
-// The --window option: "10s", "500ms", "5m", or "all" for everything since the start.
+// The --window option: "1s", "10s", "5m", or "all" for everything since the start.
 #pragma once
 
 #include <cstdint>
