@@ -15,8 +15,10 @@
 namespace stallscope::agent {
 namespace {
 
+// A column with one element holds the same value for all events of its group.
 template <typename Column>
 auto At(const Column& column, int i) -> std::decay_t<decltype(column.Get(0))> {
+  if (column.size() == 1) return column.Get(0);
   return i < column.size() ? column.Get(i) : std::decay_t<decltype(column.Get(0))>{};
 }
 
@@ -55,7 +57,9 @@ class Reader {
     for (const auto& device : frame.intern().devices()) received_->device_is_simulated = device.simulated();
     const v1::Batch& batch = frame.batch();
     TakeCalls(batch.base_ns(), batch.cuda_calls());
+    TakeCalls(batch.base_ns(), batch.launches());
     TakeOps(batch.base_ns(), batch.gpu_ops());
+    TakeOps(batch.base_ns(), batch.gpu_copies());
   }
 
   void TakeCalls(uint64_t base_ns, const v1::CudaCalls& calls) {

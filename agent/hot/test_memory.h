@@ -31,7 +31,10 @@ class TestMemory {
   wire::Header* header() { return memory_.header; }
   int fd() const { return memory_.fd; }
   wire::ThreadSlot* slot(uint32_t index) { return SlotAt(index); }
+  // Also for a slot that a forked child has claimed.
   wire::Record* ring(uint32_t index) {
+    const uint64_t bytes = uint64_t{header()->ring_records} * sizeof(wire::Record);
+    EXPECT_TRUE(OpenSharedMemory(header()->rings_offset + index * bytes, bytes));
     return reinterpret_cast<wire::Record*>(reinterpret_cast<uint8_t*>(header()) + header()->rings_offset) +
            uint64_t{index} * header()->ring_records;
   }

@@ -49,7 +49,8 @@ def events(connection):
             zeros = [0] * len(begins)
 
             def column(number, signed=False):
-                return packed(columns[number], signed) if number in columns else zeros
+                values = packed(columns[number], signed) if number in columns else zeros
+                return values * len(begins) if len(values) == 1 else values  # one element: the same for all
             if group == 5:
                 rows = zip(begins, column(2), column(3), column(4), column(5, True), column(6), column(7))
                 out += [dict(begin=b, duration=d, call=c, object=objects[o], result=r, count=n, timeout=t, thread=batch[1])
