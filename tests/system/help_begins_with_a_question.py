@@ -15,3 +15,11 @@ for subcommand in subcommands:
 assert tool().returncode == 2
 assert tool("nosuch").returncode == 2
 assert tool("--version").stdout.strip()
+# What was wrong, in people's words, and where to read on.
+one_line(tool("nosuch").stderr, "nosuch", "run", "doctor")
+one_line(tool("top", "--no-such-option").stderr, "--no-such-option", "stallscope top --help")
+for subcommand in ("report", "dump"):
+    wrong = tool(subcommand, "file", "--format", "yaml")
+    assert wrong.returncode == 2 and "->" not in wrong.stderr, wrong
+    one_line(wrong.stderr, "yaml", "json")
+    assert tool(subcommand, "file", "--format", "2").returncode == 2

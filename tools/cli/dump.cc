@@ -13,6 +13,7 @@ namespace {
 struct DumpOptions {
   std::string file;
   DumpFormat format = DumpFormat::kText;
+  std::string format_name;
   uint32_t pid = 0;
 };
 
@@ -38,10 +39,11 @@ void AddDumpCommand(CLI::App& program, int* exit_code) {
   auto options = std::make_shared<DumpOptions>();
   CLI::App* command = program.add_subcommand("dump", "What exactly happened, event by event, in order of time?");
   command->add_option("FILE", options->file, "a capture (.stallcap)")->required();
-  command->add_option("--format", options->format, "text, or json: one object a line")
-      ->transform(CLI::CheckedTransformer(
-                      std::map<std::string, DumpFormat>{{"text", DumpFormat::kText}, {"json", DumpFormat::kJson}})
-                      .description("{text,json}"));
+  command->add_option("--format", options->format_name, "text, or json: one object a line")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->each([options](const std::string& format) {
+        options->format = format == "json" ? DumpFormat::kJson : DumpFormat::kText;
+      });
   command->add_option("--process", options->pid, "only this pid")->type_name("PID");
   command->footer(
       "Times are seconds of the machine's monotonic clock; an event stands at its begin. Events are sorted within a "

@@ -2,6 +2,8 @@
 #include <locale.h>
 
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
@@ -23,6 +25,21 @@ std::vector<std::string> TakeCommand(int* argc, char** argv) {
   return {};
 }
 
+// One line: what is wrong and whose help to read.
+std::string UsageError(const CLI::App& program, const std::string& first_word, const CLI::Error& error) {
+  std::string subcommand, names;
+  for (const CLI::App* one : program.get_subcommands()) subcommand = one->get_name();  // the one given
+  for (const CLI::App* one : program.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + one->get_name();
+  }
+  if (!subcommand.empty()) {
+    return "stallscope: " + std::string(error.what()) + ". The options: stallscope " + subcommand + " --help\n";
+  }
+  return "stallscope: " +
+         (first_word.empty() ? "no subcommand given" : "there is no subcommand or option " + first_word) +
+         ". Give one of " + names + ", or --help.\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -33,8 +50,9 @@ int main(int argc, char** argv) {
   CLI::App program("Where did each generated token's time go, and what should change?", "stallscope");
   program.set_version_flag("--version", STALLSCOPE_VERSION);
   program.require_subcommand(1);
-  program.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return "stallscope: " + std::string(error.what()) + ". The options: stallscope [SUBCOMMAND] --help\n";
+  const std::string first_word = argc > 1 ? argv[1] : "";
+  program.failure_message([&program, &first_word](const CLI::App*, const CLI::Error& error) {
+    return UsageError(program, first_word, error);
   });
   program.footer(
       "Exit codes: 0 done, 1 the thing asked about is so, 2 usage, 3 bad input, 4 not available here.\n"

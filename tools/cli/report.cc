@@ -1,7 +1,6 @@
 // stallscope report: the summary tables of a capture.
 #include <fstream>
 #include <iostream>
-#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -17,7 +16,7 @@ namespace {
 enum class TableFormat { kCsv, kTable, kJson };
 
 struct ReportOptions {
-  std::string file, names, output_base;
+  std::string file, names, output_base, format_name;
   TableFormat format = TableFormat::kTable;
   bool format_given = false;
 };
@@ -98,12 +97,14 @@ void AddReportCommand(CLI::App& program, int* exit_code) {
           "--report", options->names,
           "names with commas between: osrt_sum, cuda_api_sum, cuda_gpu_kern_sum, cuda_gpu_mem_time_sum (default: all)")
       ->type_name("NAMES");
-  command->add_option("--format", options->format, "csv, table or json (default: table; csv into files)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, TableFormat>{{"csv", TableFormat::kCsv},
-                                                                             {"table", TableFormat::kTable},
-                                                                             {"json", TableFormat::kJson}})
-                      .description("{csv,table,json}"))
-      ->each([options](const std::string&) { options->format_given = true; });
+  command->add_option("--format", options->format_name, "csv, table or json (default: table; csv into files)")
+      ->check(CLI::IsMember({"csv", "table", "json"}))
+      ->each([options](const std::string& format) {
+        options->format = format == "csv"    ? TableFormat::kCsv
+                          : format == "json" ? TableFormat::kJson
+                                             : TableFormat::kTable;
+        options->format_given = true;
+      });
   command->add_option("-o,--output", options->output_base, "write files BASE_REPORT.csv and print their names")
       ->type_name("BASE");
   command->footer(
