@@ -102,6 +102,15 @@ TEST(AgentOnSimulatedGpu, LevelNodes_GivesTheNodesOfEachReplay) {
   ExpectOneCallForEachOperation(received);
 }
 
+TEST(AgentOnSimulatedGpu, KindRefusedByTheLibrary_IsAskedForOnce) {
+  // Long enough for many rounds of the thread that keeps the level.
+  const Received received =
+      RunUnderAgent({"decode_workload", "--steps", "3000"}, {"SIMGPU_CUPTI_FAULT=no_graph_trace"});
+  ASSERT_EQ(received.exit_code, 0) << received.output;
+  ASSERT_FALSE(received.counters.empty());
+  EXPECT_EQ(received.counters[static_cast<size_t>(wire::Counter::kCuptiErrors)], 1u);
+}
+
 TEST(AgentOnSimulatedGpu, LevelOff_SendsNoEvent) {
   const Received received = RunUnderAgent(Decode(), {"STALLSCOPE_LEVEL=off"});
   ASSERT_EQ(received.exit_code, 0) << received.output;

@@ -79,11 +79,15 @@ void ApplyLevel(Level level) {
   }
   for (uint32_t i = 0; i < kKindCount; ++i) {
     const uint32_t bit = 1u << i;
-    if ((wanted & bit) == (session.kinds_on & bit)) continue;
+    if ((wanted & bit) == (session.kinds_on & bit) || (session.kinds_refused & bit) != 0) continue;
     const CUptiResult result = (wanted & bit) != 0 ? session.cupti.cuptiActivityEnable(kKinds[i].kind)
                                                    : session.cupti.cuptiActivityDisable(kKinds[i].kind);
     CheckCupti(result);
-    if (result == CUPTI_SUCCESS) session.kinds_on ^= bit;
+    if (result == CUPTI_SUCCESS) {
+      session.kinds_on ^= bit;
+    } else if ((wanted & bit) != 0) {
+      session.kinds_refused |= bit;
+    }
   }
   SwitchCallbacks(level != Level::kOff);
 }
@@ -138,6 +142,7 @@ void Subscribe(bool returned) {
     ReportMissing("cuptiSubscribe", result);
     return;
   }
+  session.kinds_refused = 0;
   if (!session.configured) {
     size_t bytes = sizeof(uint8_t);
     uint8_t off = 0, on = 1;

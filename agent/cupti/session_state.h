@@ -25,7 +25,8 @@ struct CuptiSession {
   ActivityDecoder decoder;
   CUpti_SubscriberHandle subscriber = nullptr;
   uint32_t version = 0;
-  uint32_t kinds_on = 0;  // by row of kKinds in session.cc
+  uint32_t kinds_on = 0;       // by row of kKinds in session.cc
+  uint32_t kinds_refused = 0;  // this library or driver will not enable them: asked once a subscription
   bool callbacks_on = false;
   bool configured = false;              // attributes and timestamp callback: once a process
   bool own_clock = false;               // CUPTI stamps with our callback

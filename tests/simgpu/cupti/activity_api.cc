@@ -57,6 +57,8 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersC
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
   if (ActiveFault() == Fault::kNoDriver) return CUPTI_ERROR_UNKNOWN;
   if (!KnownKind(kind)) return CUPTI_ERROR_INVALID_KIND;
+  if (ActiveFault() == Fault::kNoGraphTrace && kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
+    return CUPTI_ERROR_NOT_COMPATIBLE;
   Switches::Get().SetKind(kind, true);
   return CUPTI_SUCCESS;
 }
