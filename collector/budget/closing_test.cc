@@ -100,6 +100,19 @@ TEST(Closing, ManyRecordsNeverCome_EachStepCostsItsOwnLaunchesOnly) {
   EXPECT_EQ(AnalysedTrace::Sum(live->steps()[1000].lines), 400'000);
 }
 
+TEST(Closing, StepsThatWaitForRecords_LeaveTheWindowBeforeThem) {
+  TraceBuilder trace;
+  for (int step = 0; step < 50; ++step) PlainStep(&trace, step, step * 50'000.0);
+  trace.Gpu().RecordsLate(10'000'000);
+  for (int step = 50; step < 90; ++step) PlainStep(&trace, step, step * 50'000.0);
+  const auto live = AnalysedTrace::Live(&trace, 4'300'000);
+  // The last step known to be complete ended at 2.45 s.
+  const ProcessReport report = live->Report(1'000'000'000, TraceBuilder::At(4'300'000));
+  EXPECT_GT(report.steps, 15u);
+  ASSERT_EQ(report.notices.size(), 1u);
+  EXPECT_EQ(report.notices[0], "the steps of the last 1800 ms wait for GPU records: the window ends before them");
+}
+
 TEST(Closing, LaunchWithoutCupti_WaitsForNothing) {
   TraceBuilder trace;
   trace.Thread("Main").WithFlags(wire::kCudaFlagNoCupti).Marker(0).Launch(10, 20, 7).DeviceSync(20, 90).Marker(100);

@@ -27,6 +27,9 @@ constexpr int64_t kLongestStepNs = 30'000'000'000;
 // Fed without Advance (a capture file), the analysis advances itself once so many events have come.
 constexpr uint64_t kSelfAdvanceEvents = 8192;
 
+// A window that ends so long before now says so.
+constexpr int64_t kLagWorthSayingNs = 1'000'000'000;
+
 // How much a lost record takes from the confidence in the steps, as a multiple of its share of all records.
 constexpr double kLossWeight = 4;
 
@@ -400,7 +403,12 @@ void Analysis::DropOld(HostNs now) {
 
 ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
   ProcessReport report;
-  const WindowSums sums = windows_.Sum(window_ns, now);
+  // While steps wait for their records the latest window is the one before them, not an empty one.
+  HostNs window_end = now;
+  if (!open_steps_.empty() && closed_until_ != INT64_MIN) {
+    window_end = std::clamp(closed_until_, now - options_.late_limit_ns - 2 * kReorderNs, now);
+  }
+  const WindowSums sums = windows_.Sum(window_ns, window_end);
   report.pid = process_.identity.pid;
   report.process_name = process_.process_name;
   report.simulated_gpu = simulated_gpu_;
@@ -446,6 +454,10 @@ ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
     report.agent_cost_share = static_cast<double>(health_.agent_cpu_ns) / static_cast<double>(health_.process_cpu_ns);
   }
   if (!cupti_notice_.empty()) report.notices.push_back(cupti_notice_);
+  if (window_ns > 0 && now - window_end >= kLagWorthSayingNs) {
+    report.notices.push_back(absl::StrCat("the steps of the last ", (now - window_end + 50'000'000) / 100'000'000 * 100,
+                                          " ms wait for GPU records: the window ends before them"));
+  }
   return report;
 }
 
