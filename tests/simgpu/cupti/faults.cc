@@ -13,7 +13,8 @@ Fault ParseFault(const char* name) {
   if (text == "no_driver") return Fault::kNoDriver;
   if (text == "zero_times") return Fault::kZeroTimes;
   if (text == "no_graph_trace") return Fault::kNoGraphTrace;
-  std::fprintf(stderr, "simgpu: SIMGPU_CUPTI_FAULT=%s is not a fault (busy, no_driver, zero_times, no_graph_trace)\n", name);
+  std::fprintf(stderr, "simgpu: SIMGPU_CUPTI_FAULT=%s is not a fault (busy, no_driver, zero_times, no_graph_trace)\n",
+               name);
   return Fault::kNone;
 }
 
