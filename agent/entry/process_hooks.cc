@@ -19,9 +19,9 @@
 namespace stallscope::agent {
 namespace {
 
-// CPython 3.12 and later warn when a process with more than one thread forks, and GCC's thread sanitizer refuses threads
-// in the child of such a fork. If all other threads are gone, so must ours be. It comes back with the next thread that
-// the program creates.
+// CPython 3.12 and later warn when a process with more than one thread forks, and GCC's thread sanitizer refuses
+// threads in the child of such a fork. If all other threads are gone, so must ours be. It comes back with the next
+// thread that the program creates.
 void LeaveIfLastOther() noexcept {
   if (!StreamingStarted() || !IsThisProcess()) return;
   if (ThreadCount() == (HasSanitizerThread() ? 3u : 2u)) StopStreamingThread();

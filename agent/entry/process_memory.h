@@ -12,8 +12,8 @@ const OwnFd& SharedMemoryFd() noexcept;
 // system call.
 bool IsThisProcess() noexcept;
 
-// GCC's thread sanitizer runs a thread of its own in this process. (It counts the threads made through its pthread_create,
-// and so the agent's: clang's, which is linked into the program, never sees that one.)
+// GCC's thread sanitizer runs a thread of its own in this process. (It counts the threads made through its
+// pthread_create, and so the agent's: clang's, which is linked into the program, never sees that one.)
 bool HasSanitizerThread() noexcept;
 
 // A forked child that has not been set up again yet.

@@ -2,8 +2,8 @@
 //
 // Made at set-up and again in each forked child, on the program's thread, by system calls only. Mapped whole, but only
 // header, waiters and slots can be touched from the start: agent/hot opens the strings at the first one and a ring when
-// its slot is first claimed (OpenSharedMemory in process_state.h). Readers are described in shm.h. Failure (no memfd, a limit in the way, no memory) leaves the process untraced and everything else as it
-// was.
+// its slot is first claimed (OpenSharedMemory in process_state.h). Readers are described in shm.h. Failure (no memfd, a
+// limit in the way, no memory) leaves the process untraced and everything else as it was.
 #pragma once
 
 #include <cstdint>

@@ -20,9 +20,9 @@ inline void PublishWait(wire::CurrentWait* current, const SavedWait& wait) noexc
   current->version.store(version + 1, std::memory_order_release);
 }
 
-// `frame`: a stack address of the hook, 0 where waits begin and end in different frames. A published wait whose hook lay
-// deeper was left by a longjmp: it is over, and must not come back when this one ends. (On an alternate signal stack the
-// comparison may be wrong: then the interrupted wait is shown as over while it goes on.)
+// `frame`: a stack address of the hook, 0 where waits begin and end in different frames. A published wait whose hook
+// lay deeper was left by a longjmp: it is over, and must not come back when this one ends. (On an alternate signal
+// stack the comparison may be wrong: then the interrupted wait is shown as over while it goes on.)
 inline SavedWait ReplaceWait(ThreadState* state, wire::RecordKind kind, uint16_t call, uint64_t object,
                              uint64_t begin_ticks, uintptr_t frame = 0) noexcept {
   wire::CurrentWait* current = &state->slot->current;

@@ -24,8 +24,8 @@ uint64_t EpollObject(int epoll_fd, uint64_t timeout_ns) noexcept {
   return timeout_ns == 0 ? 0 : wire::FdObject(epoll_fd);
 }
 
-// A poll announces a waiter for its first few descriptors; those with many are rare in threads that wait for each other,
-// and not worth trying first.
+// A poll announces a waiter for its first few descriptors; those with many are rare in threads that wait for each
+// other, and not worth trying first.
 constexpr nfds_t kAnnounced = 4, kMostTried = 16;
 
 struct PollFrame {

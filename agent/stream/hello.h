@@ -17,8 +17,8 @@ enum FrameField : uint32_t {
   kFrameGoodbye = 9,
 };
 
-// Asks the loader. At set-up, and on the streaming thread with each hello: never from a hook in between, where a thread of
-// the program may hold the loader's lock.
+// Asks the loader. At set-up, and on the streaming thread with each hello: never from a hook in between, where a thread
+// of the program may hold the loader's lock.
 void LookForSimulatedGpu() noexcept;
 
 // Each writes one length-prefixed frame; false when it does not fit.

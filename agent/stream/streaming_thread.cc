@@ -214,8 +214,8 @@ int CreateThread() noexcept {
   return result;
 }
 
-// Joining is a cancellation point; what the program called (fork, pthread_create) is not. The state was kEnded and has been
-// taken to kStarting, so that nobody else joins.
+// Joining is a cancellation point; what the program called (fork, pthread_create) is not. The state was kEnded and has
+// been taken to kStarting, so that nobody else joins.
 void JoinThread() noexcept {
   int before = PTHREAD_CANCEL_ENABLE;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);

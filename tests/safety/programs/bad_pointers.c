@@ -1,6 +1,5 @@
 /* Pointers that the kernel refuses: the answer is EFAULT, from the real call, and nobody reads them on the way. */
-#include "check.h"
-
+#define _GNU_SOURCE
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -9,14 +8,16 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "check.h"
+
 static void *bad;
 static int epoll_fd, pair[2];
 static int word = 1;
 
-#define FAILS(call)                                      \
-  do {                                                   \
-    errno = 0;                                           \
-    const long result = (long)(call);                    \
+#define FAILS(call)                                       \
+  do {                                                    \
+    errno = 0;                                            \
+    const long result = (long)(call);                     \
     printf("%-70s %ld errno %d\n", #call, result, errno); \
   } while (0)
 

@@ -1,7 +1,8 @@
 /* fork is no cancellation point, also where the agent's thread has to be gone first. */
-#include "check.h"
-
+#define _GNU_SOURCE
 #include <sys/wait.h>
+
+#include "check.h"
 
 static void *nothing(void *unused) { return unused; }
 

@@ -1,11 +1,12 @@
 /* The loader's list lock is held by another thread at the moment of a fork, and so for ever in the child. A child that
    needs nothing of the loader lives with that. */
-#include "check.h"
-
+#define _GNU_SOURCE
 #include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+
+#include "check.h"
 
 static int holding[2], release[2];
 

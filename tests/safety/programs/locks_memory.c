@@ -1,8 +1,9 @@
 /* A program that locks its memory pays for what it uses, not for what lies ready. */
-#include "check.h"
-
+#define _GNU_SOURCE
 #include <poll.h>
 #include <sys/mman.h>
+
+#include "check.h"
 
 static long resident_kb(void) {
   char line[256];

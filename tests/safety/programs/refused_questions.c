@@ -1,12 +1,13 @@
-/* A sandbox that refuses tgkill with signal 0: nobody can ask whether a thread lives, and all of them do. The thread waits
-   briefly, is quiet for a second, and waits again. */
-#include "check.h"
-
+/* A sandbox that refuses tgkill with signal 0: nobody can ask whether a thread lives, and all of them do. The thread
+   waits briefly, is quiet for a second, and waits again. */
+#define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+
+#include "check.h"
 
 static void refuse(void) {
   struct sock_filter filter[] = {

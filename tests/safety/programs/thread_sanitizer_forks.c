@@ -1,8 +1,9 @@
-/* Built with GCC's thread sanitizer, whose runtime counts the threads that are alive at a fork and refuses new ones in a
-   child of several. */
-#include "check.h"
-
+/* Built with GCC's thread sanitizer, whose runtime counts the threads that are alive at a fork and refuses new ones
+   in a child of several. */
+#define _GNU_SOURCE
 #include <sys/wait.h>
+
+#include "check.h"
 
 static void *nothing(void *unused) { return unused; }
 
