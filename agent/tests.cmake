@@ -7,7 +7,7 @@ target_link_libraries(stallscope_agent_parts PRIVATE stallscope_agent_flags)
 stallscope_test(agent_hot_test SRCS hot/recorder_test.cc hot/clock_test.cc LIBS stallscope_agent_parts)
 stallscope_test(agent_ring_torture_test SRCS hot/ring_torture_test.cc LIBS stallscope_agent_parts LABELS safety)
 stallscope_test(agent_stream_test SRCS stream/batch_encoder_test.cc stream/control_test.cc stream/ring_reader_test.cc
-  stream/object_ids_test.cc LIBS stallscope_agent_parts stallscope_proto)
+  stream/object_ids_test.cc stream/arena_test.cc LIBS stallscope_agent_parts stallscope_proto)
 
 # What the hooks cost: overhead_bench.py LIBRARY PROGRAM prints the table; ctest runs it for a moment so that it cannot rot.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)

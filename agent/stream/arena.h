@@ -18,9 +18,12 @@ T* MapArray(uint64_t count) noexcept {
   return result < 0 && result > -4096 ? nullptr : reinterpret_cast<T*>(result);
 }
 
+// Leaves nullptr behind: a second call (in a forked child, after the parent's thread had ended) must not unmap what the
+// program has put there since.
 template <typename T>
-void UnmapArray(T* array, uint64_t count) noexcept {
+void UnmapArray(T*& array, uint64_t count) noexcept {
   if (array != nullptr) RawSyscall(SYS_munmap, AsArgument(array), static_cast<long>(count * sizeof(T)));
+  array = nullptr;
 }
 
 }  // namespace stallscope::agent
