@@ -353,7 +353,9 @@ void Analysis::CloseSyncs(HostNs now, bool finishing) {
       ++sync.calls;
       sync.total_ns += call.end - call.begin;
       if (!work.known) return;
-      sync.over_wait_ns += OverWait(call, work, options_.skew_margin_ns);
+      const int64_t over_wait_ns = OverWait(call, work, options_.skew_margin_ns);
+      sync.over_wait_ns += over_wait_ns;
+      if (over_wait_ns == 0) sync.within_clock_error_ns += OverWait(call, work, 0);
       sync.idle_inside_ns += call.end - call.begin - work.busy_inside_ns;
       sync.unneeded_ns += work.unneeded_ns;
     });
@@ -443,7 +445,7 @@ ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
     const std::string_view name = names_.CallName(static_cast<wire::CudaDomain>(sync.name_key >> 16),
                                                   static_cast<uint16_t>(sync.name_key & 0xffff));
     report.syncs.push_back({std::string(WithoutVersion(name)), sync.calls, sync.total_ns, sync.over_wait_ns,
-                            sync.idle_inside_ns, sync.unneeded_ns});
+                            sync.idle_inside_ns, sync.unneeded_ns, sync.within_clock_error_ns});
   }
   std::stable_sort(report.syncs.begin(), report.syncs.end(),
                    [](const SyncReport& a, const SyncReport& b) { return a.total_ns > b.total_ns; });

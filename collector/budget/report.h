@@ -17,9 +17,10 @@ struct SyncReport {
   std::string name;  // "cudaDeviceSynchronize"
   uint64_t calls = 0;
   int64_t total_ns = 0;
-  int64_t over_wait_ns = 0;    // after the waited-for work had ended, beyond the skew margin
-  int64_t idle_inside_ns = 0;  // length less the time in which the awaited work ran inside
-  int64_t unneeded_ns = 0;     // spent on work that ended after the last copy the host then used
+  int64_t over_wait_ns = 0;           // after the waited-for work had ended, beyond the skew margin
+  int64_t idle_inside_ns = 0;         // length less the time in which the awaited work ran inside
+  int64_t unneeded_ns = 0;            // spent on work that ended after the last copy the host then used
+  int64_t within_clock_error_ns = 0;  // after it had ended, in waits whose over-wait is no longer than the margin
 };
 
 struct BlockedThread {  // who is stuck now, from the current-wait slots

@@ -47,6 +47,7 @@ Json Process(const ProcessReport& process) {
                      {"calls", sync.calls},
                      {"total_ns", sync.total_ns},
                      {"over_wait_ns", sync.over_wait_ns},
+                     {"within_clock_error_ns", sync.within_clock_error_ns},
                      {"idle_inside_ns", sync.idle_inside_ns},
                      {"unneeded_ns", sync.unneeded_ns}});
   }

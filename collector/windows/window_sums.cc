@@ -36,6 +36,7 @@ void WindowSums::Merge(const WindowSums& other) {
     ours.calls += theirs.calls;
     ours.total_ns += theirs.total_ns;
     ours.over_wait_ns += theirs.over_wait_ns;
+    ours.within_clock_error_ns += theirs.within_clock_error_ns;
     ours.idle_inside_ns += theirs.idle_inside_ns;
     ours.unneeded_ns += theirs.unneeded_ns;
   }

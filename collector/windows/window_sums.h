@@ -15,7 +15,7 @@ namespace stallscope {
 struct SyncSums {
   uint32_t name_key = 0;
   uint64_t calls = 0;
-  int64_t total_ns = 0, over_wait_ns = 0, idle_inside_ns = 0, unneeded_ns = 0;
+  int64_t total_ns = 0, over_wait_ns = 0, within_clock_error_ns = 0, idle_inside_ns = 0, unneeded_ns = 0;
 };
 
 struct WindowSums {

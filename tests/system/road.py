@@ -119,7 +119,8 @@ def connect(path):
 
 NUMBER = (int, float)
 OR_NULL = (int, float, type(None))  # what cannot be said is null, never zero
-SYNC = {"name": str, "calls": int, "total_ns": int, "over_wait_ns": int, "idle_inside_ns": int, "unneeded_ns": int}
+SYNC = {"name": str, "calls": int, "total_ns": int, "over_wait_ns": int, "within_clock_error_ns": int,
+        "idle_inside_ns": int, "unneeded_ns": int}
 LINE = {"ns": int, "hidden_ns": int, "per_step_us": OR_NULL, "per_token_us": OR_NULL, "share": OR_NULL}
 PROCESS = {"pid": int, "comm": str, "gpu": str, "steps": int, "tokens": int, "tokens_source": str, "wall_ns": int,
            "segmentation": {"method": str, "confidence": NUMBER}, "lines": dict,

@@ -21,15 +21,20 @@ std::string Microseconds(int64_t total_ns, uint64_t count) {
 }
 
 std::string OverWait(const ProcessReport& process) {
-  int64_t over_wait_ns = 0, idle_inside_ns = 0;
+  int64_t over_wait_ns = 0, within_clock_error_ns = 0, idle_inside_ns = 0;
   uint64_t calls = 0;
   for (const SyncReport& sync : process.syncs) {
+    within_clock_error_ns += sync.within_clock_error_ns;
     over_wait_ns += sync.over_wait_ns, idle_inside_ns += sync.idle_inside_ns, calls += sync.calls;
   }
   if (calls == 0) return "over-wait  no blocking CUDA call was seen\n";
   return absl::StrCat("over-wait  ", tui::Duration(over_wait_ns), " in ", Grouped(static_cast<int64_t>(calls)),
                       " blocking calls, ", Microseconds(over_wait_ns, process.steps), " a step; idle inside them ",
-                      tui::Duration(idle_inside_ns), "\n");
+                      tui::Duration(idle_inside_ns),
+                      within_clock_error_ns == 0
+                          ? ""
+                          : absl::StrCat("; within clock error, not counted: ", tui::Duration(within_clock_error_ns)),
+                      "\n");
 }
 
 std::string OfOneProcess(const ProcessReport& process, size_t width, bool ascii) {

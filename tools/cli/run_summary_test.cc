@@ -51,6 +51,13 @@ TEST(RunSummary, ManyProcesses_TheBusiestInFullAndTheRestCounted) {
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 120);
 }
 
+TEST(RunSummary, WaitsWithinTheClockError_AreSaidBesideTheOverWait) {
+  BudgetReport report;
+  report.processes = {Decoding()};
+  report.processes[0].syncs[0].within_clock_error_ns = 3'100'000;
+  EXPECT_THAT(Summary(report), HasSubstr("idle inside them 700 us; within clock error, not counted: 3.10 ms\n"));
+}
+
 TEST(RunSummary, SumThatDiffers_IsNotHidden) {
   BudgetReport report;
   report.processes = {Decoding()};

@@ -80,6 +80,7 @@ absl::StatusOr<ProcessReport> ReadProcess(const Json& json) {
     Read(json_sync, "calls", &sync.calls);
     Read(json_sync, "total_ns", &sync.total_ns);
     Read(json_sync, "over_wait_ns", &sync.over_wait_ns);
+    Read(json_sync, "within_clock_error_ns", &sync.within_clock_error_ns);
     Read(json_sync, "idle_inside_ns", &sync.idle_inside_ns);
     Read(json_sync, "unneeded_ns", &sync.unneeded_ns);
     process.syncs.push_back(std::move(sync));
