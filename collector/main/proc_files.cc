@@ -106,6 +106,10 @@ std::optional<ProcThreadStatus> ProcFiles::ThreadStatus(uint32_t pid, uint32_t t
   const std::string text = ReadSmall(absl::StrCat(root_, "/", pid, "/task/", tid, "/status"));
   if (text.empty()) return std::nullopt;
   ProcThreadStatus status;
+  constexpr std::string_view kName = "Name:\t";
+  if (text.compare(0, kName.size(), kName) == 0) {
+    status.name = text.substr(kName.size(), text.find('\n') - kName.size());
+  }
   status.voluntary_switches = FieldAfter(text, "\nvoluntary_ctxt_switches:");
   status.involuntary_switches = FieldAfter(text, "\nnonvoluntary_ctxt_switches:");
   if (const size_t at = text.find("\nNSpid:"); at != std::string::npos) {

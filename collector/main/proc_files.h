@@ -24,6 +24,7 @@ struct ProcThreadTimes {
 
 struct ProcThreadStatus {
   uint64_t voluntary_switches = 0, involuntary_switches = 0;
+  std::string name;      // as it is now; the kernel escapes newlines and backslashes here
   uint32_t own_tid = 0;  // as the process itself sees it (its innermost pid namespace); 0: not said
 };
 

@@ -109,6 +109,19 @@ TEST_F(FakeProc, Sampler_LeavesOutThreadsThatDidNotRun) {
   EXPECT_THAT(samples.batch().thread_samples().run_delay_ns(), ElementsAre(15));
 }
 
+TEST_F(FakeProc, Sampler_ThreadThatNamesItselfLater_GetsItsNewName) {
+  WriteThread(1042, "python3", 100, 20, 5);
+  ThreadSampler sampler(&proc, 42, 0);
+  v1::Frame first_names, first, names, samples;
+  sampler.Sample(1, &first_names, &first);
+  WriteThread(1042, "sampler", 120, 20, 6);
+  sampler.Sample(2, &names, &samples);
+  ASSERT_EQ(names.intern().threads_size(), 1);
+  EXPECT_EQ(names.intern().threads(0).id(), first_names.intern().threads(0).id());
+  EXPECT_EQ(names.intern().threads(0).name(), "sampler");
+  EXPECT_EQ(samples.batch().thread_samples().on_cpu_ns_size(), 1);
+}
+
 TEST_F(FakeProc, Sampler_CountersThatWentBack_AreANewThread) {
   WriteThread(1042, "old", 100, 20, 5);
   ThreadSampler sampler(&proc, 42, 0);

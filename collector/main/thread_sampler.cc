@@ -8,11 +8,13 @@
 
 namespace stallscope {
 
-bool ThreadSampler::Introduce(uint32_t tid, const ProcThreadStatus& status, Known* known, v1::Frame* names) {
+bool ThreadSampler::Introduce(uint32_t tid, const ProcThreadStatus& status, bool is_another_thread, Known* known,
+                              v1::Frame* names) {
   const std::optional<ProcStat> stat = proc_->Thread(pid_, tid);
   if (!stat.has_value() || next_id_ >= ingest::kIdLimit) return false;
   static const int64_t ns_per_tick = 1'000'000'000 / sysconf(_SC_CLK_TCK);
-  known->id = next_id_++;
+  if (known->id == 0 || is_another_thread) known->id = next_id_++;
+  known->status_name = status.name;
   v1::Intern::Thread* thread = names->mutable_intern()->add_threads();
   thread->set_id(known->id);
   thread->set_tid(status.own_tid != 0 ? status.own_tid : tid);
@@ -35,7 +37,9 @@ void ThreadSampler::Sample(HostNs now, v1::Frame* names, v1::Frame* samples) {
       continue;
     const std::optional<ProcThreadStatus> status = proc_->ThreadStatus(pid_, tid);
     if (!status.has_value()) continue;
-    if (is_new && !Introduce(tid, *status, &known, names)) continue;
+    // Most threads name themselves some time after they have started.
+    const bool renamed = !is_new && !status->name.empty() && status->name != known.status_name;
+    if ((is_new || renamed) && !Introduce(tid, *status, is_new, &known, names)) continue;
     known.times = *times;
     v1::Batch* batch = samples->mutable_batch();
     batch->set_base_ns(static_cast<uint64_t>(now));

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "collector/base/event.h"
@@ -31,10 +32,12 @@ class ThreadSampler {
  private:
   struct Known {
     uint32_t id = 0;
+    std::string status_name;
     ProcThreadTimes times;
     uint64_t round = 0;
   };
-  bool Introduce(uint32_t tid, const ProcThreadStatus& status, Known* known, v1::Frame* names);
+  // Says who the thread is, or its new name.
+  bool Introduce(uint32_t tid, const ProcThreadStatus& status, bool is_another_thread, Known* known, v1::Frame* names);
 
   const ProcFiles* const proc_;
   const uint32_t pid_;
