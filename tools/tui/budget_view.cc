@@ -237,9 +237,9 @@ std::vector<StyledLine> RenderProcess(const ProcessReport& process, const ViewOp
     for (const char* text :
          {"w  next window: 1 s, 10 s, 60 s, 5 min, whole run", "t  per step first, or per token first",
           "p  next process", "space  pause", "q  quit", "?  this help", "",
-          "A line is charged only while nothing more important happens: GPU work first, then the one thing on the "
-          "critical path.",
-          "Hidden is host time behind GPU work: it costs nothing now, and never counts in the sum."}) {
+          "A line is charged only while nothing more important happens: GPU work first,",
+          "then the one thing on the critical path. Hidden is host time behind GPU work:",
+          "it costs nothing now, and never counts in the sum."}) {
       lines.push_back({{Cut(text, options.width)}});
     }
     return lines;
@@ -252,7 +252,14 @@ std::vector<StyledLine> RenderProcess(const ProcessReport& process, const ViewOp
         absl::StrCat(sync.name, ": ", Grouped(static_cast<int64_t>(sync.calls)), " calls, ", Duration(sync.total_ns),
                      " in all, ", Duration(sync.over_wait_ns), " over-wait, ", Duration(sync.idle_inside_ns),
                      " idle inside, ", Duration(sync.unneeded_ns), " unneeded");
-    lines.push_back({{Cut(text, options.width)}});
+    // Too narrow for one line: no number is cut off.
+    const size_t second = text.find(", ", text.find("over-wait"));
+    if (Columns(text) > options.width && second != std::string::npos) {
+      lines.push_back({{Cut(text.substr(0, second), options.width)}});
+      lines.push_back({{Cut("  " + text.substr(second + 2), options.width)}});
+    } else {
+      lines.push_back({{Cut(text, options.width)}});
+    }
   }
   for (const BlockedThread& blocked : process.blocked) {
     const std::string text = absl::StrCat("now blocked   tid ", blocked.tid, " ", blocked.thread_name, "   ",

@@ -78,6 +78,16 @@ TEST(BudgetView, NarrowAndWide_NoLineIsWiderThanAsked) {
   }
 }
 
+TEST(BudgetView, NarrowTerminal_CutsNoNumberOfASyncAndNoHelp) {
+  ProcessReport process = DecodingProcess();
+  process.syncs = {{"cudaEventSynchronize", 19107, 4'940'000'000, 334'000'000, 1'460'000'000, 7'000'000}};
+  ViewOptions options;
+  options.width = 80;
+  EXPECT_THAT(PlainText(RenderProcess(process, options)), HasSubstr("  1.46 s idle inside, 7.00 ms unneeded\n"));
+  options.help = true;
+  EXPECT_THAT(PlainText(RenderProcess(process, options)), HasSubstr("never counts in the sum."));
+}
+
 TEST(BudgetView, WideTerminal_ShowsHiddenTimeAndWholeNotes) {
   ViewOptions options;
   options.width = 140;
