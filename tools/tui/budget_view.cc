@@ -154,6 +154,10 @@ std::vector<StyledLine> RenderHeader(const ProcessReport& process, const ViewOpt
     if (process.tokens > 0) {
       absl::StrAppend(&rates, "   TPOT ", Duration(process.wall_ns / static_cast<int64_t>(process.tokens)));
     }
+    // The last figure is the one that a narrow terminal would cut.
+    for (size_t at = 0; Columns(rates) > options.width && (at = rates.find("   ", at)) != std::string::npos; at += 2) {
+      rates.erase(at, 1);
+    }
     lines.push_back({{Cut(rates, options.width)}});
   }
   std::string sources;

@@ -46,7 +46,7 @@ TEST(BudgetView, DecodingProcess_AsOnThePage) {
   options.window_ns = 10'000'000'000;
   EXPECT_EQ(PlainText(RenderProcess(DecodingProcess(), options)),
             "EngineCore 41822 · NVIDIA H200 · window 10 s · level budget · cost 0.6 %\n"
-            "tokens/s 1,945   steps/s 60.8   ITL p50 16.4  p90 17.1  p99 41.8 ms   TPOT 514 us\n"
+            "tokens/s 1,945  steps/s 60.8   ITL p50 16.4  p90 17.1  p99 41.8 ms   TPOT 514 us\n"
             "boundaries: token delivery (0.99)   tokens: copy size\n"
             "health: 1,234,567 events, 0 lost, 2 late\n"
             "\n"
