@@ -54,6 +54,7 @@ void* Keeper(void*) noexcept {
   ++t_local.inside;  // for good
   g_keeper.store(pthread_self(), std::memory_order_relaxed);
   RawSyscall(SYS_prctl, PR_SET_NAME, AsArgument("stallscope-gpu"));
+  NeverPreempt();
   uint64_t counted_ns = 0;
   for (;;) {
     const uint64_t cpu_ns = ThreadCpuNs();

@@ -29,4 +29,11 @@ long AsArgument(T* pointer) noexcept {
   return static_cast<long>(reinterpret_cast<intptr_t>(pointer));
 }
 
+// For the agent's own threads: the calling thread becomes SCHED_BATCH (3), whatever policy its creator had, so that waking
+// up it never takes the processor from a thread of the program. Refused by a sandbox: nothing changes.
+inline void NeverPreempt() noexcept {
+  const int priority = 0;  // struct sched_param
+  RawSyscall(SYS_sched_setscheduler, 0, 3, AsArgument(&priority));
+}
+
 }  // namespace stallscope::agent

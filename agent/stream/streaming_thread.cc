@@ -156,6 +156,7 @@ void Loop() noexcept {
 void* StreamingThread(void*) noexcept {
   ++t_local.inside;  // for good
   RawSyscall(SYS_prctl, PR_SET_NAME, AsArgument("stallscope"));
+  NeverPreempt();
   OwnFd memory_fd;
   Connection connection;
   TakeOwnDescriptorTable(&memory_fd, &connection);
