@@ -29,11 +29,20 @@ long AsArgument(T* pointer) noexcept {
   return static_cast<long>(reinterpret_cast<intptr_t>(pointer));
 }
 
-// For the agent's own threads: the calling thread becomes SCHED_BATCH (3), whatever policy its creator had, so that waking
-// up it never takes the processor from a thread of the program. Refused by a sandbox: nothing changes.
+// For the agent's own threads: the calling thread becomes SCHED_BATCH (3), whatever policy its creator had, with a slice of
+// 0.1 ms (honoured from Linux 6.12 on): waking up it never takes the processor from a thread of the program, and one that
+// wakes up gets it back soon. Refused by a sandbox: nothing changes.
 inline void NeverPreempt() noexcept {
-  const int priority = 0;  // struct sched_param
-  RawSyscall(SYS_sched_setscheduler, 0, 3, AsArgument(&priority));
+  struct {  // struct sched_attr of linux/sched/types.h, first version
+    uint32_t size = 48, policy = 3;
+    uint64_t flags = 0;
+    int32_t nice = 0;
+    uint32_t priority = 0;
+    uint64_t slice_ns = 100'000, deadline = 0, period = 0;
+  } attributes;
+  // The system call answers 20 - nice.
+  attributes.nice = static_cast<int32_t>(20 - RawSyscall(SYS_getpriority, 0, 0));
+  RawSyscall(SYS_sched_setattr, 0, AsArgument(&attributes), 0);
 }
 
 }  // namespace stallscope::agent
