@@ -18,6 +18,8 @@ Config TestConfig() {
   config.graph_launch_latency_ns = 200;
   config.graph_node_gap_ns = 5;
   config.kernel_ns = 1000;
+  config.launch_call_ns = 0;
+  config.graph_launch_call_ns = 0;
   return config;
 }
 

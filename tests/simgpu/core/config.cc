@@ -34,6 +34,8 @@ constexpr UnsignedKey kUnsignedKeys[] = {
     {"wake_spin_ns", &Config::wake_spin_ns},
     {"wake_yield_ns", &Config::wake_yield_ns},
     {"wake_block_ns", &Config::wake_block_ns},
+    {"launch_call_ns", &Config::launch_call_ns},
+    {"graph_launch_call_ns", &Config::graph_launch_call_ns},
     {"malloc_ns", &Config::malloc_ns},
     {"free_ns", &Config::free_ns},
     {"host_alloc_ns", &Config::host_alloc_ns},

@@ -43,7 +43,7 @@ Span Simulator::Submit(Stream* stream, const Work& work) {
     return {};
   }
   const TraceHooks* hooks = Hooks();
-  const uint64_t queued_ns = hooks == nullptr ? 0 : clock_.NowNs();
+  const uint64_t queued_ns = clock_.NowNs();
   const Span span = stream->device()->Enqueue(stream, work, BackPressure(hooks));
   MoveBytes(work);
   if (hooks != nullptr || truth_.enabled()) {
@@ -51,13 +51,14 @@ Span Simulator::Submit(Stream* stream, const Work& work) {
     if (hooks != nullptr) hooks->operation(operation);
     if (truth_.enabled()) truth_.AddOperation(operation);
   }
+  clock_.WaitUntil(queued_ns + config_.launch_call_ns, WaitMode::kSpin);
   return span;
 }
 
 void Simulator::SubmitGraph(Stream* stream, const GraphExec& exec) {
   thread_local std::vector<Span> node_spans;
   const TraceHooks* hooks = Hooks();
-  const uint64_t queued_ns = hooks == nullptr ? 0 : clock_.NowNs();
+  const uint64_t queued_ns = clock_.NowNs();
   const Span span = stream->device()->EnqueueGraph(stream, exec, &node_spans, BackPressure(hooks));
   for (const GraphNode& node : exec.nodes) MoveBytes(node.work);
   if (hooks != nullptr || truth_.enabled()) {
@@ -65,6 +66,7 @@ void Simulator::SubmitGraph(Stream* stream, const GraphExec& exec) {
     if (hooks != nullptr) hooks->graph(operation);
     if (truth_.enabled()) truth_.AddGraph(operation);
   }
+  clock_.WaitUntil(queued_ns + config_.graph_launch_call_ns, WaitMode::kSpin);
 }
 
 Event* Simulator::NewEvent(Device* device, bool timing, WaitMode wait_mode) {

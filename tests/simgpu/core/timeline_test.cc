@@ -18,6 +18,8 @@ Config TestConfig() {
   config.graph_launch_latency_ns = 200;
   config.graph_node_gap_ns = 5;
   config.kernel_ns = 1000;
+  config.launch_call_ns = 0;
+  config.graph_launch_call_ns = 0;
   config.copy_base_ns = 500;
   config.memset_base_ns = 400;
   config.pinned_gb_per_s = 1;  // one byte a nanosecond
@@ -50,6 +52,18 @@ class Timeline : public testing::Test {
     return copy;
   }
 };
+
+TEST(LaunchCall, TakesItsHostTimeWhileTheDeviceCountsFromTheCall) {
+  Config config = TestConfig();
+  config.launch_call_ns = 60;
+  FakeClock clock{kStartNs};
+  Simulator simulator{config, clock};
+  KernelWork work;
+  work.kernel = simulator.kernels().Named("k");
+  Stream* stream = simulator.device(0)->CreateStream(StreamKind::kNonBlocking, 0);
+  EXPECT_EQ(simulator.Submit(stream, work).begin_ns, kStartNs + 100);
+  EXPECT_EQ(clock.NowNs(), kStartNs + 60);
+}
 
 TEST_F(Timeline, FirstKernel_StartsAfterTheLaunchLatency) {
   Stream* stream = device_.CreateStream(StreamKind::kNonBlocking, 0);
