@@ -103,16 +103,21 @@ void Attribution::ChargeGap(const StepInterval& step, HostNs from, HostNs to, co
     request.thread = step.thread;
     request.from = to;
   } else {
-    const Launch* launch = timeline_.launches().Find(ends_with->correlation);
-    if (launch == nullptr || launch->thread == 0) {
-      ++budget->unmatched_ops;
-      sheet->ChargeIdleGpu(Line::kUnknownLost, from, to, CauseOfOp(*ends_with));
-      return;
+    HostNs launch_end = ends_with->launch_end;
+    request.thread = ends_with->launch_thread;
+    if (ends_with->launch_begin == INT64_MIN) {  // the record came before the call
+      const Launch* launch = timeline_.launches().Find(ends_with->correlation);
+      if (launch == nullptr || launch->thread == 0) {
+        ++budget->unmatched_ops;
+        sheet->ChargeIdleGpu(Line::kUnknownLost, from, to, CauseOfOp(*ends_with));
+        return;
+      }
+      launch_end = launch->end;
+      request.thread = launch->thread;
     }
-    const HostNs enqueued = std::clamp(launch->end, from, to);
+    const HostNs enqueued = std::clamp(launch_end, from, to);
     sheet->ChargeIdleGpu(Line::kGpuGap, enqueued, to, CauseOfOp(*ends_with));
     // The walk begins inside the launching call, which is charged like any call: host.launch, or what is nested in it.
-    request.thread = launch->thread;
     request.from = enqueued;
   }
   if (request.from > request.until) walk_.Run(request, sheet, budget, &critical_threads_);

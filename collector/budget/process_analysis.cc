@@ -169,7 +169,15 @@ class Analysis final : public ProcessAnalysis {
   std::string device_name_, cupti_notice_;
   bool simulated_gpu_ = false;
   uint32_t level_ = 0;
-  StepBudget budget_;  // scratch
+  // What the finder is to see next, a call or a range.
+  struct Item {
+    HostNs at;
+    ThreadIndex thread;
+    uint64_t number;
+    const RangeEvent* range;
+  };
+  std::vector<Item> items_;  // scratch
+  StepBudget budget_;        // scratch
   StepObserver observer_ = nullptr;
   void* observer_context_ = nullptr;
 };
@@ -223,13 +231,8 @@ void Analysis::AdvanceTo(HostNs now, bool finishing) {
 }
 
 void Analysis::FindSteps(HostNs until) {
-  struct Item {
-    HostNs at;
-    ThreadIndex thread;
-    uint64_t number;
-    const RangeEvent* range;
-  };
-  std::vector<Item> items;
+  std::vector<Item>& items = items_;
+  items.clear();
   next_call_.resize(timeline_.thread_end());
   for (ThreadIndex thread = 0; thread < timeline_.thread_end(); ++thread) {
     const ThreadTimeline* timeline = timeline_.Thread(thread);
@@ -393,7 +396,9 @@ void Analysis::CountHealth(HostNs now) {
 void Analysis::DropOld(HostNs now) {
   const HostNs longest = now - kLongestStepNs;
   finder_.ForgetBefore(longest);
-  HostNs keep_from = now - options_.late_limit_ns - kReorderNs;
+  // A launch given up on may still get its records; everything else behind the open steps has been told.
+  const bool records_missing = !timeline_.missing().empty();
+  HostNs keep_from = now - kReorderNs - (records_missing ? options_.late_limit_ns : kReorderNs);
   if (finder_.open_since() != INT64_MIN) keep_from = std::min(keep_from, finder_.open_since());
   if (!open_steps_.empty()) keep_from = std::min(keep_from, open_steps_.front().begin);
   SequenceDeque<SyncContext>& contexts = finder_.contexts();

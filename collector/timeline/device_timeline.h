@@ -15,7 +15,9 @@ namespace stallscope {
 struct GpuOp {
   HostNs begin = 0, end = 0;
   uint64_t argument = 0;            // bytes of copies and memsets
-  HostNs launch_begin = INT64_MIN;  // begin of the launching call; INT64_MIN: not known yet
+  HostNs launch_begin = INT64_MIN;  // of the launching call, as the next two; INT64_MIN: not known yet
+  HostNs launch_end = INT64_MIN;
+  ThreadIndex launch_thread = 0;
   uint32_t correlation = 0;
   uint32_t stream = 0;
   uint32_t graph = 0;
@@ -38,9 +40,9 @@ class DeviceTimeline {
   void Settle();
 
   // Operations by begin. Those before first_overlapping ended at or before the instant given to Seek.
-  size_t size() const { return ops_.size(); }
-  const GpuOp& operator[](size_t index) const { return ops_[index]; }
-  GpuOp& operator[](size_t index) { return ops_[index]; }
+  size_t size() const { return ops_.size() - first_; }
+  const GpuOp& operator[](size_t index) const { return ops_[first_ + index]; }
+  GpuOp& operator[](size_t index) { return ops_[first_ + index]; }
 
   // Index of the first operation that may end after `at`; `at` may only grow from call to call (late records move it
   // back).
@@ -54,17 +56,18 @@ class DeviceTimeline {
   template <typename OnDrop>
   void DropBefore(HostNs at, size_t keep_at_most, const OnDrop& on_drop) {
     Settle();
-    size_t count = 0;
-    while (count < ops_.size() && (ops_[count].end < at || ops_.size() - count > keep_at_most)) on_drop(ops_[count++]);
-    Erase(count);
+    while (first_ < ops_.size() && (ops_[first_].end < at || size() > keep_at_most)) on_drop(ops_[first_++]);
+    // Moving the rest down now and then costs a fraction of doing it each time.
+    if (first_ > ops_.size() / 2) EraseDropped();
   }
 
  private:
-  void Erase(size_t count);
+  void EraseDropped();
 
   std::vector<GpuOp> ops_;
-  size_t sorted_ = 0;  // ops_[0, sorted_) are in order
-  size_t seek_ = 0;
+  size_t first_ = 0;   // ops_[0, first_) are dropped
+  size_t sorted_ = 0;  // ops_[first_, sorted_) are in order
+  size_t seek_ = 0;    // position in ops_, as the two above
   int64_t longest_ns_ = 0;
 };
 

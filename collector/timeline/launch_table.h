@@ -69,7 +69,7 @@ class LaunchTable {
 
  private:
   static constexpr uint32_t kPageIds = 32;
-  static constexpr uint32_t kCached = 256;
+  static constexpr uint32_t kCached = 4096;
   static constexpr size_t kSpare = 64;
   struct Page {
     uint32_t used = 0;  // one bit an id

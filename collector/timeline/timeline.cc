@@ -60,10 +60,15 @@ uint64_t Timeline::Store(ThreadIndex thread, const Call& call) {
   return number;
 }
 
-bool Timeline::RecordsCome(const Call& call) const {
-  const auto& known = records_of_call_[call.domain == wire::CudaDomain::kDriver];
-  const auto found = known.find(call.call);
-  return found == known.end() || found->second.came > 0 || found->second.given_up < kGiveUpsToStopWaiting;
+Timeline::RecordsOfCall& Timeline::RecordsOf(const Call& call) {
+  std::vector<RecordsOfCall>& known = records_of_call_[call.domain == wire::CudaDomain::kDriver];
+  if (call.call >= known.size()) known.resize(call.call + 1u);
+  return known[call.call];
+}
+
+bool Timeline::RecordsCome(const Call& call) {
+  const RecordsOfCall& records = RecordsOf(call);
+  return records.came > 0 || records.given_up < kGiveUpsToStopWaiting;
 }
 
 uint64_t Timeline::AddWait(const WaitEvent& wait) {
@@ -137,7 +142,7 @@ void Timeline::Match(uint32_t correlation, Launch& launch, uint32_t device) {
   }
   if (launch.records < launch.expected || !timeline.calls().Contains(launch.call_number)) return;
   Call& call = timeline.calls()[launch.call_number];
-  if (!call.has_record) ++records_of_call_[call.domain == wire::CudaDomain::kDriver][call.call].came;
+  if (!call.has_record) ++RecordsOf(call).came;
   call.has_record = true;
   if (MayBeBlockingCopy(call) && launch.last_op_end <= call.end) call.flags |= wire::kCudaFlagPageable;
   if (!call.expects_record) missing_.erase({launch.begin, correlation});
@@ -192,6 +197,8 @@ void Timeline::AddGpuOp(const GpuOpEvent& event) {
     launch.last_op_end = std::max(launch.last_op_end, op.end);
     if (launch.thread != 0) {
       op.launch_begin = launch.begin;
+      op.launch_end = launch.end;
+      op.launch_thread = launch.thread;
       // Clocks of host and GPU disagree by microseconds: the work is kept where it was measured and the launch is cut
       // (Attribution).
       if (op.begin < launch.begin) ++counts_.clamped;
@@ -301,7 +308,7 @@ uint64_t Timeline::GiveUpLaunchesBefore(HostNs at) {
       // A graph of which some records came is as complete as it will get.
       const Launch* launch = launches_.Find(call.correlation);
       if (launch != nullptr && launch->records > 0) continue;
-      ++records_of_call_[call.domain == wire::CudaDomain::kDriver][call.call].given_up;
+      ++RecordsOf(call).given_up;
       missing_[{call.begin, call.correlation}] = {thread,           call.begin,           call.end, call.object,
                                                   call.correlation, IsBlockingCopy(call), 0};
       ++count;
@@ -326,7 +333,7 @@ Line Timeline::KernelLine(StringId name) {
 
 void Timeline::DropBefore(HostNs at) {
   const auto forget = [this](const Call& call, uint64_t number) {
-    if (!IsLaunch(call) || call.correlation == 0) return;
+    if (!IsLaunch(call) || call.correlation == 0 || call.has_record) return;
     const Launch* launch = launches_.Find(call.correlation);
     // Its operations may still be to come or to be looked at (a deep queue): then they forget it.
     if (launch != nullptr && launch->call_number == number && launch->records == 0) launches_.Forget(call.correlation);
@@ -338,9 +345,10 @@ void Timeline::DropBefore(HostNs at) {
   }
   for (const auto& device : devices_) {
     device->DropBefore(at, kMaxOpsOfDevice, [this](const GpuOp& op) {
-      const Launch* launch = launches_.Find(op.correlation);
-      if (launch == nullptr) return;
-      if (launch->thread == 0) ++counts_.orphans;
+      if (op.launch_begin == INT64_MIN) {
+        const Launch* launch = launches_.Find(op.correlation);
+        if (launch != nullptr && launch->thread == 0) ++counts_.orphans;
+      }
       launches_.Forget(op.correlation);
     });
   }

@@ -94,7 +94,7 @@ class Timeline {
 
  private:
   uint64_t Store(ThreadIndex thread, const Call& call);
-  bool RecordsCome(const Call& call) const;
+  bool RecordsCome(const Call& call);
   void Match(uint32_t correlation, Launch& launch, uint32_t device);
 
   const ProcessNames* names_;
@@ -118,8 +118,9 @@ class Timeline {
   struct RecordsOfCall {
     uint64_t came = 0, given_up = 0;
   };
-  absl::flat_hash_map<uint16_t, RecordsOfCall> records_of_call_[2];  // by domain and callback id
-  std::vector<Line> line_of_name_;                                   // by StringId; kCount: not looked up yet
+  RecordsOfCall& RecordsOf(const Call& call);
+  std::vector<RecordsOfCall> records_of_call_[2];  // by domain and callback id
+  std::vector<Line> line_of_name_;                 // by StringId; kCount: not looked up yet
   HostNs latest_ = INT64_MIN;
   TimelineCounts counts_;
 };
