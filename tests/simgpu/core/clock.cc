@@ -3,6 +3,10 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
+
+#include "tests/simgpu/core/given_timing.h"
+
 namespace simgpu {
 namespace {
 
@@ -19,12 +23,21 @@ inline void CpuRelax() {
 class RealClock final : public Clock {
  public:
   uint64_t NowNs() const override {
+    if (thread_clock_ns != 0) return thread_clock_ns;
+    return SharedNowNs();
+  }
+
+  uint64_t SharedNowNs() const override {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<uint64_t>(now.tv_nsec);
   }
 
   void WaitUntil(uint64_t deadline_ns, WaitMode mode) override {
+    if (thread_clock_ns != 0) {
+      thread_clock_ns = std::max(thread_clock_ns, deadline_ns);
+      return;
+    }
     while (NowNs() < deadline_ns) {
       switch (mode) {
         case WaitMode::kSpin:

@@ -14,6 +14,8 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual uint64_t NowNs() const = 0;
+  // The same clock where a thread has one of its own (given_timing.h): what other clocks are compared with.
+  virtual uint64_t SharedNowNs() const { return NowNs(); }
   // Returns at or after `deadline_ns`; at once if it has passed.
   virtual void WaitUntil(uint64_t deadline_ns, WaitMode mode) = 0;
 };

@@ -19,7 +19,7 @@ Graph* NewGraph() {
 
 GraphNode* AppendNode(Graph* graph, Work work, std::vector<int> dependencies) {
   const uint64_t id = next_node_id.fetch_add(1, std::memory_order_relaxed);
-  return &graph->nodes.emplace_back(GraphNode{id, std::move(work), std::move(dependencies)});
+  return &graph->nodes.emplace_back(GraphNode{id, std::move(work), std::move(dependencies), TakeGivenTiming()});
 }
 
 GraphExec* Instantiate(const Graph& graph) {
@@ -36,7 +36,10 @@ UpdateResult Update(GraphExec* exec, const Graph& graph) {
     if (exec->nodes[i].work.index() != graph.nodes[i].work.index()) return UpdateResult::kNodeTypeChanged;
     if (exec->nodes[i].dependencies != graph.nodes[i].dependencies) return UpdateResult::kTopologyChanged;
   }
-  for (size_t i = 0; i < exec->nodes.size(); ++i) exec->nodes[i].work = graph.nodes[i].work;
+  for (size_t i = 0; i < exec->nodes.size(); ++i) {
+    exec->nodes[i].work = graph.nodes[i].work;
+    exec->nodes[i].given = graph.nodes[i].given;
+  }
   return UpdateResult::kDone;
 }
 

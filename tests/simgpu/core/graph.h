@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simgpu/core/given_timing.h"
 #include "tests/simgpu/core/work.h"
 
 namespace simgpu {
@@ -15,6 +16,7 @@ struct GraphNode {
   uint64_t id = 0;  // unique in the process, as CUPTI's graphNodeId
   Work work;
   std::vector<int> dependencies;  // indices of earlier nodes
+  GivenTiming given;              // its begin counts from the graph's
 };
 
 // A program's cudaGraph_t. A deque: node addresses are handed out as cudaGraphNode_t.

@@ -41,10 +41,11 @@ std::vector<StreamInfo> Device::Streams() {
   return streams_;
 }
 
-uint64_t Device::ReadyNs(const Stream& stream, uint64_t latency_ns, uint64_t now_ns) const {
-  uint64_t ready_ns = now_ns + latency_ns;
+uint64_t Device::ReadyNs(const Stream& stream, uint64_t latency_ns, uint64_t now_ns, const GivenTiming& given) const {
+  uint64_t ready_ns = given.has_begin ? std::max(now_ns, given.begin_ns) : now_ns + latency_ns;
+  const uint64_t gap_ns = given.has_begin ? 0 : config_.stream_gap_ns;
   const auto after = [&](uint64_t tail_ns) {
-    if (tail_ns != 0) ready_ns = std::max(ready_ns, tail_ns + config_.stream_gap_ns);
+    if (tail_ns != 0) ready_ns = std::max(ready_ns, tail_ns + gap_ns);
   };
   after(stream.tail_ns_);
   if (stream.kind_ == StreamKind::kLegacy) after(blocking_tail_ns_);
@@ -72,18 +73,22 @@ uint64_t Device::WaitForRoom(Stream* stream, std::unique_lock<std::mutex>* lock,
   }
 }
 
+uint64_t Device::Engage(Engine engine, uint64_t begin_ns, uint64_t duration_ns, const GivenTiming& given) {
+  if (engine == Engine::kNone || given.has_begin) return begin_ns;
+  uint64_t& engine_tail_ns = engine_tail_ns_[static_cast<int>(engine)];
+  begin_ns = std::max(begin_ns, engine_tail_ns);
+  engine_tail_ns = begin_ns + duration_ns;
+  return begin_ns;
+}
+
 Span Device::Enqueue(Stream* stream, const Work& work, BackPressureHook back_pressure) {
-  const uint64_t duration_ns = DurationNs(work, config_);
-  const Engine engine = EngineOf(work);
+  const GivenTiming given = TakeGivenTiming();
+  const uint64_t duration_ns = given.duration_ns != 0 ? given.duration_ns : DurationNs(work, config_);
   std::unique_lock lock(mutex_);
   const uint64_t now_ns = WaitForRoom(stream, &lock, back_pressure);
   Span span;
-  span.begin_ns = ReadyNs(*stream, config_.launch_latency_ns, now_ns);
-  if (engine != Engine::kNone) {
-    uint64_t& engine_tail_ns = engine_tail_ns_[static_cast<int>(engine)];
-    span.begin_ns = std::max(span.begin_ns, engine_tail_ns);
-    engine_tail_ns = span.begin_ns + duration_ns;
-  }
+  span.begin_ns = ReadyNs(*stream, config_.launch_latency_ns, now_ns, given);
+  span.begin_ns = Engage(EngineOf(work), span.begin_ns, duration_ns, given);
   span.end_ns = span.begin_ns + duration_ns;
   Occupy(stream, span.end_ns);
   return span;
@@ -91,23 +96,21 @@ Span Device::Enqueue(Stream* stream, const Work& work, BackPressureHook back_pre
 
 Span Device::EnqueueGraph(Stream* stream, const GraphExec& exec, std::vector<Span>* node_spans,
                           BackPressureHook back_pressure) {
+  const GivenTiming given = TakeGivenTiming();
   node_spans->resize(exec.nodes.size());
   std::unique_lock lock(mutex_);
   const uint64_t now_ns = WaitForRoom(stream, &lock, back_pressure);
-  const uint64_t ready_ns = ReadyNs(*stream, config_.graph_launch_latency_ns, now_ns);
+  const uint64_t ready_ns = ReadyNs(*stream, config_.graph_launch_latency_ns, now_ns, given);
   Span whole{ready_ns, ready_ns};
   for (size_t i = 0; i < exec.nodes.size(); ++i) {
     const GraphNode& node = exec.nodes[i];
-    uint64_t begin_ns = ready_ns;
+    const uint64_t gap_ns = node.given.has_begin ? 0 : config_.graph_node_gap_ns;
+    uint64_t begin_ns = ready_ns + node.given.begin_ns;
     for (int dependency : node.dependencies) {
-      begin_ns = std::max(begin_ns, (*node_spans)[dependency].end_ns + config_.graph_node_gap_ns);
+      begin_ns = std::max(begin_ns, (*node_spans)[dependency].end_ns + gap_ns);
     }
-    const uint64_t duration_ns = DurationNs(node.work, config_);
-    if (const Engine engine = EngineOf(node.work); engine != Engine::kNone) {
-      uint64_t& engine_tail_ns = engine_tail_ns_[static_cast<int>(engine)];
-      begin_ns = std::max(begin_ns, engine_tail_ns);
-      engine_tail_ns = begin_ns + duration_ns;
-    }
+    const uint64_t duration_ns = node.given.duration_ns != 0 ? node.given.duration_ns : DurationNs(node.work, config_);
+    begin_ns = Engage(EngineOf(node.work), begin_ns, duration_ns, node.given);
     (*node_spans)[i] = {begin_ns, begin_ns + duration_ns};
     whole.end_ns = std::max(whole.end_ns, begin_ns + duration_ns);
   }

@@ -15,6 +15,7 @@
 
 #include "tests/simgpu/core/clock.h"
 #include "tests/simgpu/core/config.h"
+#include "tests/simgpu/core/given_timing.h"
 #include "tests/simgpu/core/work.h"
 
 namespace simgpu {
@@ -98,7 +99,10 @@ class Device {
   uint64_t DeviceEndNs();                // what cudaDeviceSynchronize waits for
 
  private:
-  uint64_t ReadyNs(const Stream& stream, uint64_t latency_ns, uint64_t now_ns) const;
+  // When the stream is ready for an operation of this launch latency; a given begin is followed as early as possible.
+  uint64_t ReadyNs(const Stream& stream, uint64_t latency_ns, uint64_t now_ns, const GivenTiming& given) const;
+  // Behind the copy engine's last copy, unless the begin was given.
+  uint64_t Engage(Engine engine, uint64_t begin_ns, uint64_t duration_ns, const GivenTiming& given);
   void Occupy(Stream* stream, uint64_t end_ns);
   // Returns with `lock` held, room in the queue, and the present time.
   uint64_t WaitForRoom(Stream* stream, std::unique_lock<std::mutex>* lock, BackPressureHook back_pressure);

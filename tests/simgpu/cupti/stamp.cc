@@ -22,9 +22,9 @@ int64_t MeasureOffset() {
   uint64_t narrowest_ns = ~uint64_t{0};
   int64_t offset = 0;
   for (int i = 0; i < 5; ++i) {
-    const uint64_t before_ns = clock.NowNs();
+    const uint64_t before_ns = clock.SharedNowNs();
     const uint64_t stamp_ns = StampNow();
-    const uint64_t after_ns = clock.NowNs();
+    const uint64_t after_ns = clock.SharedNowNs();
     if (after_ns - before_ns >= narrowest_ns) continue;
     narrowest_ns = after_ns - before_ns;
     offset = static_cast<int64_t>(stamp_ns) - static_cast<int64_t>(before_ns + narrowest_ns / 2);
@@ -47,7 +47,7 @@ uint64_t StampNow() {
 }
 
 uint64_t StampOf(uint64_t simulated_ns) {
-  const uint64_t now_ns = Simulator::Get().clock().NowNs();
+  const uint64_t now_ns = Simulator::Get().clock().SharedNowNs();
   const uint64_t measured_ns = measured_at_ns.load(std::memory_order_acquire);
   if (measured_ns == 0 || now_ns - measured_ns > kMeasureEveryNs) {
     offset_ns.store(MeasureOffset(), std::memory_order_relaxed);
