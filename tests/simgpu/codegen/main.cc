@@ -1,14 +1,16 @@
-// simgpu_codegen: writes the simulated CUDA runtime's exported functions from the toolkit's own headers.
+// simgpu_codegen: writes the simulated CUDA libraries' exported functions from the toolkit's own headers.
 //
-//   simgpu_codegen PREPROCESSED_RUNTIME INCLUDE_DIR CUPTI_INCLUDE_DIR OUTPUT_DIR INTERNAL_PROTOTYPES
+//   simgpu_codegen runtime|driver PREPROCESSED INCLUDE_DIR CUPTI_INCLUDE_DIR OUTPUT_DIR INTERNAL_PROTOTYPES
 //
-// Output: runtime_impl.h (what a handwritten implementation may define), runtime_exports.cc (the exported wrappers,
-// which report to a tracer), runtime_unsupported.cc (weak bodies for what nobody implemented), runtime_interop_stubs.cc
-// (GL, EGL and VDPAU names) and cbid_names.cc (names by callback id, for CUPTI).
+// Output for API (runtime or driver): API_impl.h (what a handwritten implementation may define), API_exports.cc (the
+// exported wrappers, which report to a tracer) and API_unsupported.cc (weak bodies for what nobody implemented). For the
+// runtime also runtime_interop_stubs.cc (GL, EGL and VDPAU names) and cbid_names.cc (names by callback id, for CUPTI);
+// for the driver also driver_entry_points.cc (which form of a function which CUDA version asks for).
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
+#include "tests/simgpu/codegen/generator.h"
 #include "tests/simgpu/codegen/parse_headers.h"
 
 namespace simgpu::codegen {
@@ -27,114 +29,43 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-std::string Declarations(const Prototype& prototype) {
-  std::string text;
-  for (const Parameter& parameter : prototype.parameters) {
-    if (!text.empty()) text += ", ";
-    text += parameter.declaration;
-  }
-  return text;
-}
-
-std::string Arguments(const Prototype& prototype, bool per_thread_stream) {
-  std::string text;
-  for (const Parameter& parameter : prototype.parameters) {
-    if (!text.empty()) text += ", ";
-    const bool is_stream = parameter.name == "stream" || parameter.name == "hStream";
-    text += per_thread_stream && is_stream ? "simgpu::runtime::PerThread(" + parameter.name + ")" : parameter.name;
-  }
-  return text;
-}
-
-std::string LocalStruct(const Prototype& prototype) {
-  std::string text = "struct { ";
-  for (const Parameter& parameter : prototype.parameters) text += parameter.declaration + "; ";
-  return text + "}";
-}
-
-// The expression that names the launched kernel, for the functions that launch one.
-std::string SymbolName(const std::string& function) {
-  if (function == "__cudaLaunchKernel") return "simgpu::runtime::KernelName(kernel)";
-  if (function == "cudaLaunchKernel" || function == "cudaLaunchKernelExC" ||
-      function == "cudaLaunchCooperativeKernel") {
-    return "simgpu::runtime::KernelName(func)";
-  }
-  return "nullptr";
-}
-
-// These report the stored error and must not store one.
-bool KeepsError(const std::string& function) {
-  return function != "cudaGetLastError" && function != "cudaPeekAtLastError";
-}
-
-class Generator {
- public:
-  Generator(std::vector<Prototype> prototypes, std::vector<CallbackId> ids, std::set<std::string> structs)
-      : prototypes_(std::move(prototypes)), newest_(NewestByFunction(ids)), structs_(std::move(structs)) {}
-
-  void WriteImplementationHeader(std::ostream& out) const {
-    out << kBanner << "#pragma once\n#include <cuda_runtime_api.h>\n\nnamespace simgpu::runtime {\n";
-    for (const Prototype& p : prototypes_) out << "cudaError_t " << p.name << "(" << Declarations(p) << ");\n";
-    out << "}  // namespace simgpu::runtime\n";
-  }
-
-  void WriteUnsupported(std::ostream& out) const {
-    out << kBanner << "#include \"runtime_impl.h\"\n#include \"tests/simgpu/runtime/entry.h\"\n"
-        << "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n\nnamespace simgpu::runtime {\n";
-    for (const Prototype& p : prototypes_) {
-      out << "__attribute__((weak)) cudaError_t " << p.name << "(" << Declarations(p) << ") { return NotSupported(\""
-          << p.name << "\"); }\n";
-    }
-    out << "}  // namespace simgpu::runtime\n";
-  }
-
-  void WriteExports(std::ostream& out) const {
-    out << kBanner << "#include <generated_cuda_runtime_api_meta.h>\n\n#include \"runtime_impl.h\"\n"
-        << "#include \"tests/simgpu/core/trace.h\"\n#include \"tests/simgpu/runtime/entry.h\"\n\nextern \"C\" {\n";
-    for (const Prototype& p : prototypes_) {
-      WriteExport(out, p, "");
-      for (const char* suffix : {"_ptsz", "_ptds"}) {
-        if (newest_.contains(p.name + suffix)) WriteExport(out, p, suffix);
-      }
-    }
-    out << "}\n";
-  }
-
- private:
-  void WriteExport(std::ostream& out, const Prototype& p, const std::string& suffix) const {
-    const std::string name = p.name + suffix;
-    const std::string call = "simgpu::runtime::" + p.name + "(" + Arguments(p, !suffix.empty()) + ")";
-    const std::string keep = KeepsError(p.name) ? "simgpu::runtime::Keep" : "";
-    out << "__attribute__((visibility(\"default\"))) cudaError_t CUDARTAPI " << name << "(" << Declarations(p)
-        << ") {\n";
-    const auto id = newest_.find(name);
-    if (id != newest_.end()) {
-      const bool has_struct = structs_.contains(id->second.name);
-      out << "  if (__builtin_expect(simgpu::Hooks() != nullptr, 0)) {\n";
-      // The toolkit has no public struct for the internal functions: same layout, without a name.
-      const bool has_params = has_struct || !p.parameters.empty();
-      if (has_struct) out << "    " << id->second.name << "_params api_params{" << Arguments(p, false) << "};\n";
-      if (!has_struct && has_params) out << "    " << LocalStruct(p) << " api_params{" << Arguments(p, false) << "};\n";
-      out << "    simgpu::ApiScope api_scope(simgpu::ApiDomain::kRuntime, " << id->second.number << ", \""
-          << id->second.name << "\", " << (has_params ? "&api_params" : "nullptr") << ", " << SymbolName(p.name)
-          << ");\n"
-          << "    return api_scope.Return(" << keep << "(" << call << "));\n  }\n";
-    }
-    out << "  return " << keep << "(" << call << ");\n}\n";
-  }
-
-  const std::vector<Prototype> prototypes_;
-  const std::map<std::string, CallbackId> newest_;
-  const std::set<std::string> structs_;
+struct Arguments {
+  std::string preprocessed, include_dir, cupti_dir, output_dir, internal_prototypes;
 };
 
-void WriteInteropStubs(std::ostream& out, const std::set<std::string>& names) {
-  out << kBanner << "#include \"tests/simgpu/runtime/entry.h\"\n\nextern \"C\" {\n";
-  for (const std::string& name : names) {
-    out << "__attribute__((visibility(\"default\"))) cudaError_t " << name
-        << "() { return simgpu::runtime::NotSupported(\"" << name << "\"); }\n";
+// A file of the output folder; says so and ends the program when it cannot be written.
+class Output {
+ public:
+  Output(const Arguments& arguments, const std::string& name)
+      : path_(arguments.output_dir + "/" + name), file_(path_) {}
+  ~Output() {
+    file_.close();
+    if (file_) return;
+    std::cerr << "simgpu_codegen: cannot write " << path_ << "\n";
+    std::exit(1);
   }
-  out << "}\n";
+  std::ostream& out() { return file_; }
+
+ private:
+  const std::string path_;
+  std::ofstream file_;
+};
+
+void WriteInteropStubs(const Arguments& arguments, const std::vector<Prototype>& prototypes) {
+  std::set<std::string> known, names;
+  for (const Prototype& p : prototypes) known.insert(p.name);
+  for (const char* header : {"cuda_gl_interop.h", "cuda_egl_interop.h", "cuda_vdpau_interop.h"}) {
+    for (const std::string& name : ParseDeclaredNames(ReadFile(arguments.include_dir + "/" + header))) {
+      if (!known.contains(name) && name != "cudaWGLGetDevice") names.insert(name);  // Windows only
+    }
+  }
+  Output file(arguments, "runtime_interop_stubs.cc");
+  file.out() << kBanner << "#include \"tests/simgpu/runtime/entry.h\"\n\nextern \"C\" {\n";
+  for (const std::string& name : names) {
+    file.out() << "__attribute__((visibility(\"default\"))) cudaError_t " << name
+               << "() { return simgpu::runtime::NotSupported(\"" << name << "\"); }\n";
+  }
+  file.out() << "}\n";
 }
 
 void WriteNames(std::ostream& out, const char* array, const std::vector<CallbackId>& ids) {
@@ -153,46 +84,50 @@ void WriteNames(std::ostream& out, const char* array, const std::vector<Callback
   out << "};\nconst unsigned k" << array << "NameCount = " << largest + 1 << ";\n";
 }
 
-int Run(int argc, char** argv) {
-  if (argc != 6) {
-    std::cerr << "usage: simgpu_codegen PREPROCESSED INCLUDE_DIR CUPTI_INCLUDE_DIR OUTPUT_DIR INTERNAL_PROTOTYPES\n";
-    return 2;
+void WriteEntryPoints(const Arguments& arguments, const std::vector<Prototype>& prototypes) {
+  Output file(arguments, "driver_entry_points.cc");
+  file.out() << kBanner << "#include \"tests/simgpu/driver/entry_points.h\"\n\nnamespace simgpu::driver {\n"
+             << "const EntryPoint kEntryPoints[] = {\n";
+  size_t count = 0;
+  for (const FunctionForm& form :
+       FunctionForms(ParseFunctionVersions(ReadFile(arguments.include_dir + "/cudaTypedefs.h")), prototypes)) {
+    file.out() << "    {\"" << form.function << "\", " << form.since_version << ", \"" << form.exported << "\"},\n";
+    ++count;
   }
-  const std::string include_dir = argv[2], cupti_dir = argv[3], output_dir = argv[4];
-  const auto runtime_ids = ParseCallbackIds(ReadFile(cupti_dir + "/cupti_runtime_cbid.h"), "CUPTI_RUNTIME_TRACE_CBID_");
-  const auto driver_ids = ParseCallbackIds(ReadFile(cupti_dir + "/cupti_driver_cbid.h"), "CUPTI_DRIVER_TRACE_CBID_");
+  file.out() << "};\nconst unsigned kEntryPointCount = " << count << ";\n}  // namespace simgpu::driver\n";
+}
 
-  std::vector<Prototype> prototypes = ParsePrototypes(ReadFile(argv[1]), "cudaError_t", "cuda");
+int Run(const std::string& api, const Arguments& arguments) {
+  const auto runtime_ids =
+      ParseCallbackIds(ReadFile(arguments.cupti_dir + "/cupti_runtime_cbid.h"), "CUPTI_RUNTIME_TRACE_CBID_");
+  const auto driver_ids =
+      ParseCallbackIds(ReadFile(arguments.cupti_dir + "/cupti_driver_cbid.h"), "CUPTI_DRIVER_TRACE_CBID_");
+  const bool runtime = api == "runtime";
+  const Flavour flavour = runtime ? RuntimeFlavour() : DriverFlavour();
+
+  std::vector<Prototype> prototypes =
+      ParsePrototypes(ReadFile(arguments.preprocessed), flavour.result_type, runtime ? "cuda" : flavour.prefix);
   std::set<std::string> known;
   for (const Prototype& p : prototypes) known.insert(p.name);
-  for (const Prototype& p : ParsePrototypes(ReadFile(argv[5]), "cudaError_t", "(?:__)?cuda")) prototypes.push_back(p);
-
-  std::set<std::string> interop;
-  for (const char* header : {"cuda_gl_interop.h", "cuda_egl_interop.h", "cuda_vdpau_interop.h"}) {
-    for (const std::string& name : ParseDeclaredNames(ReadFile(include_dir + "/" + header))) {
-      if (!known.contains(name) && name != "cudaWGLGetDevice") interop.insert(name);  // Windows only
-    }
+  for (const Prototype& p :
+       ParsePrototypes(ReadFile(arguments.internal_prototypes), flavour.result_type, flavour.prefix)) {
+    if (known.insert(p.name).second) prototypes.push_back(p);
   }
 
-  const Generator generator(prototypes, runtime_ids,
-                            ParseParameterStructs(ReadFile(cupti_dir + "/generated_cuda_runtime_api_meta.h")));
-  std::ofstream header(output_dir + "/runtime_impl.h"), exports(output_dir + "/runtime_exports.cc"),
-      unsupported(output_dir + "/runtime_unsupported.cc"), stubs(output_dir + "/runtime_interop_stubs.cc"),
-      names(output_dir + "/cbid_names.cc");
-  generator.WriteImplementationHeader(header);
-  generator.WriteExports(exports);
-  generator.WriteUnsupported(unsupported);
-  WriteInteropStubs(stubs, interop);
-  names << kBanner << "namespace simgpu::cupti {\n";
-  WriteNames(names, "Runtime", runtime_ids);
-  WriteNames(names, "Driver", driver_ids);
-  names << "}  // namespace simgpu::cupti\n";
-  for (std::ofstream* file : {&header, &exports, &unsupported, &stubs, &names}) {
-    file->close();
-    if (!*file) {
-      std::cerr << "simgpu_codegen: cannot write into " << output_dir << "\n";
-      return 1;
-    }
+  const Generator generator(flavour, prototypes, runtime ? runtime_ids : driver_ids,
+                            ParseParameterStructs(ReadFile(arguments.cupti_dir + "/" + flavour.meta_header)));
+  generator.WriteImplementationHeader(Output(arguments, api + "_impl.h").out());
+  generator.WriteExports(Output(arguments, api + "_exports.cc").out());
+  generator.WriteUnsupported(Output(arguments, api + "_unsupported.cc").out());
+  if (runtime) {
+    WriteInteropStubs(arguments, prototypes);
+    Output names(arguments, "cbid_names.cc");
+    names.out() << kBanner << "namespace simgpu::cupti {\n";
+    WriteNames(names.out(), "Runtime", runtime_ids);
+    WriteNames(names.out(), "Driver", driver_ids);
+    names.out() << "}  // namespace simgpu::cupti\n";
+  } else {
+    WriteEntryPoints(arguments, prototypes);
   }
   return 0;
 }
@@ -200,4 +135,11 @@ int Run(int argc, char** argv) {
 }  // namespace
 }  // namespace simgpu::codegen
 
-int main(int argc, char** argv) { return simgpu::codegen::Run(argc, argv); }
+int main(int argc, char** argv) {
+  if (argc != 7 || (std::string(argv[1]) != "runtime" && std::string(argv[1]) != "driver")) {
+    std::cerr << "usage: simgpu_codegen runtime|driver PREPROCESSED INCLUDE_DIR CUPTI_INCLUDE_DIR OUTPUT_DIR "
+                 "INTERNAL_PROTOTYPES\n";
+    return 2;
+  }
+  return simgpu::codegen::Run(argv[1], {argv[2], argv[3], argv[4], argv[5], argv[6]});
+}

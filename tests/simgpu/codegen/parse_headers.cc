@@ -100,6 +100,36 @@ std::set<std::string> ParseDeclaredNames(const std::string& text) {
   return names;
 }
 
+std::map<std::string, std::set<int>> ParseFunctionVersions(const std::string& text) {
+  std::map<std::string, std::set<int>> versions;
+  const std::regex entry("\\*PFN_(cu\\w+)_v(\\d+)\\)");  // those of the per-thread variants end in _ptsz
+  for (std::sregex_iterator match(text.begin(), text.end(), entry), end; match != end; ++match) {
+    versions[(*match)[1]].insert(std::stoi((*match)[2]));
+  }
+  return versions;
+}
+
+std::vector<FunctionForm> FunctionForms(const std::map<std::string, std::set<int>>& versions,
+                                        const std::vector<Prototype>& prototypes) {
+  std::map<std::string, std::set<std::string>> exported;  // in order of age: cuX, cuX_v2, cuX_v3
+  for (const Prototype& p : prototypes) {
+    if (p.name.size() > 5 && p.name.compare(p.name.size() - 5, 3, "_pt") == 0) continue;
+    exported[WithoutVersion(p.name)].insert(p.name);
+  }
+  std::vector<FunctionForm> forms;
+  for (const auto& [function, names] : exported) {
+    const auto known = versions.find(function);
+    std::vector<int> since(known == versions.end() ? std::vector<int>{}
+                                                   : std::vector<int>(known->second.begin(), known->second.end()));
+    auto version = since.rbegin();
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {
+      forms.push_back({function, version == since.rend() ? 0 : *version, *name});
+      if (version != since.rend()) ++version;
+    }
+  }
+  return forms;
+}
+
 std::string WithoutVersion(const std::string& name) {
   const size_t suffix = name.rfind("_v");
   if (suffix == std::string::npos || suffix + 2 == name.size()) return name;

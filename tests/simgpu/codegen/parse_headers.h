@@ -34,6 +34,20 @@ std::set<std::string> ParseParameterStructs(const std::string& text);
 // Functions declared with CUDARTAPI in a header that is not preprocessed.
 std::set<std::string> ParseDeclaredNames(const std::string& text);
 
+// The CUDA versions at which each driver function changed its form, by name, from the names of cudaTypedefs.h:
+// PFN_cuMemAdvise_v8000, PFN_cuMemAdvise_v12020.
+std::map<std::string, std::set<int>> ParseFunctionVersions(const std::string& text);
+
+// One form of a driver function: programs of `since_version` or later that ask for `function` get `exported`.
+struct FunctionForm {
+  std::string function;  // "cuMemAdvise"
+  int since_version = 0;
+  std::string exported;  // "cuMemAdvise_v2"
+};
+// Pairs versions with exported forms, the newest with the newest. A form without a version counts from version 0 on.
+std::vector<FunctionForm> FunctionForms(const std::map<std::string, std::set<int>>& versions,
+                                        const std::vector<Prototype>& prototypes);
+
 // Name without `_v<digits>`; the whole name when it has none.
 std::string WithoutVersion(const std::string& name);
 // The newest callback id of each function, by name without version.

@@ -8,6 +8,7 @@ constexpr uintptr_t kLegacyHandle = 1, kPerThreadHandle = 2;
 constexpr unsigned kScheduleMask = 7, kScheduleYield = 2, kScheduleBlocking = 4;
 
 thread_local int current_ordinal = 0;
+thread_local bool null_is_per_thread = false;
 std::atomic<unsigned> device_flags[kMaxDevices];
 
 // Leaked with the thread: its work may still count for device-wide waits.
@@ -34,10 +35,13 @@ WaitMode DeviceWaitMode(int ordinal) {
   return WaitMode::kSpin;  // automatic choice spins while there are fewer contexts than cores
 }
 
+PerThreadDefaultScope::PerThreadDefaultScope() : outer_(null_is_per_thread) { null_is_per_thread = true; }
+PerThreadDefaultScope::~PerThreadDefaultScope() { null_is_per_thread = outer_; }
+
 Stream* StreamOf(const void* handle) {
   const auto number = reinterpret_cast<uintptr_t>(handle);
+  if (number == kPerThreadHandle || (number == 0 && null_is_per_thread)) return PerThreadStream();
   if (number == 0 || number == kLegacyHandle) return CurrentDevice()->legacy_stream();
-  if (number == kPerThreadHandle) return PerThreadStream();
   return static_cast<Stream*>(const_cast<void*>(handle));
 }
 

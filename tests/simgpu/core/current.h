@@ -16,6 +16,18 @@ WaitMode DeviceWaitMode(int ordinal);
 unsigned DeviceFlags(int ordinal);
 void SetDeviceFlags(int ordinal, unsigned flags);
 
+// While one lives on this thread, the null stream means the thread's own: the _ptsz and _ptds variants.
+class PerThreadDefaultScope {
+ public:
+  PerThreadDefaultScope();
+  PerThreadDefaultScope(const PerThreadDefaultScope&) = delete;
+  PerThreadDefaultScope& operator=(const PerThreadDefaultScope&) = delete;
+  ~PerThreadDefaultScope();
+
+ private:
+  const bool outer_;
+};
+
 // The stream behind a cudaStream_t or CUstream: null and 1 are the legacy default stream, 2 is the thread's own.
 Stream* StreamOf(const void* handle);
 

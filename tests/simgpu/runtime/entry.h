@@ -19,9 +19,6 @@ inline cudaError_t Keep(cudaError_t error) { return error == cudaSuccess ? error
 // Says the function's name once a process on stderr; cudaErrorNotSupported.
 cudaError_t NotSupported(const char* function);
 
-// The _ptsz and _ptds variants: the null stream means the thread's own.
-inline cudaStream_t PerThread(cudaStream_t stream) { return stream == nullptr ? cudaStreamPerThread : stream; }
-
 inline Stream* FindStream(cudaStream_t handle) { return StreamOf(handle); }
 
 // The kernel behind a host stub, a cudaKernel_t or a cudaFunction_t; null when unknown.
