@@ -45,6 +45,8 @@ constexpr UnsignedKey kUnsignedKeys[] = {
     {"graph_instantiate_ns", &Config::graph_instantiate_ns},
     {"graph_instantiate_ns_per_node", &Config::graph_instantiate_ns_per_node},
     {"graph_update_ns_per_node", &Config::graph_update_ns_per_node},
+    {"cupti_record_ns", &Config::cupti_record_ns},
+    {"cupti_callback_ns", &Config::cupti_callback_ns},
 };
 constexpr RealKey kRealKeys[] = {
     {"pinned_gb_per_s", &Config::pinned_gb_per_s},
@@ -109,6 +111,10 @@ bool ApplyKey(std::string_view key, std::string_view value, Config* config, std:
     config->truth_path = std::string(value);
     return true;
   }
+  if (key == "cupti_layout") {
+    config->cupti_layout = std::string(value);
+    return true;
+  }
   *error = "unknown key " + std::string(key);
   return false;
 }
@@ -157,6 +163,7 @@ Config ReadConfig() {
   for (const UnsignedKey& key : kUnsignedKeys) ApplyVariable(key.name, &config);
   for (const RealKey& key : kRealKeys) ApplyVariable(key.name, &config);
   ApplyVariable("truth", &config);
+  ApplyVariable("cupti_layout", &config);
   return config;
 }
 

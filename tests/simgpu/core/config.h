@@ -60,6 +60,12 @@ struct Config {
   uint64_t graph_instantiate_ns_per_node = 400;
   uint64_t graph_update_ns_per_node = 50;
 
+  // Host time that the simulated CUPTI takes: for each activity record when its call returns, and around each callback.
+  uint64_t cupti_record_ns = 0;
+  uint64_t cupti_callback_ns = 0;
+  // CUDA version whose record layouts the simulated CUPTI writes; empty: the one of the library's name.
+  std::string cupti_layout;
+
   // Where the truth of the run goes at exit (one JSON object a line); empty: nowhere.
   std::string truth_path;
 
