@@ -166,7 +166,7 @@ void Generator::WriteTracedCall(std::ostream& out, const Prototype& p, const Cal
   // The toolkit has no public struct for the internal functions: same layout, without a name.
   const bool has_params = has_struct || !p.parameters.empty();
   const std::string kernel = KernelParameter(p.name);
-  out << "  if (__builtin_expect(simgpu::Hooks() != nullptr, 0)) {\n";
+  out << "  if (__builtin_expect(simgpu::CallsAreWatched(), 0)) {\n";
   if (has_struct) out << "    " << id.name << "_params api_params{" << Arguments(p) << "};\n";
   if (!has_struct && has_params) out << "    " << LocalStruct(p) << " api_params{" << Arguments(p) << "};\n";
   out << "    simgpu::ApiScope api_scope(simgpu::ApiDomain::" << flavour_.domain << ", " << id.number << ", \""

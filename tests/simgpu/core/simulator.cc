@@ -1,6 +1,9 @@
 #include "tests/simgpu/core/simulator.h"
 
+#include <algorithm>
 #include <cstdlib>
+
+#include "tests/simgpu/core/given_call.h"
 
 namespace simgpu {
 namespace {
@@ -24,7 +27,10 @@ uint64_t WakeNs(const Config& config, WaitMode mode) {
 Simulator& Simulator::Get() {
   static Simulator* simulator = [] {
     auto* created = new Simulator(ReadConfig(), MonotonicClock());
-    if (created->truth().enabled()) std::atexit([] { Simulator::Get().truth().Write(); });
+    if (created->truth().enabled()) {
+      calls_are_logged.store(true, std::memory_order_relaxed);
+      std::atexit([] { Simulator::Get().truth().Write(); });
+    }
     return created;
   }();
   return *simulator;
@@ -51,7 +57,7 @@ Span Simulator::Submit(Stream* stream, const Work& work) {
     if (hooks != nullptr) hooks->operation(operation);
     if (truth_.enabled()) truth_.AddOperation(operation);
   }
-  clock_.WaitUntil(queued_ns + config_.launch_call_ns, WaitMode::kSpin);
+  clock_.WaitUntil(queued_ns + TakeCallDuration(config_.launch_call_ns), WaitMode::kSpin);
   return span;
 }
 
@@ -66,7 +72,7 @@ void Simulator::SubmitGraph(Stream* stream, const GraphExec& exec) {
     if (hooks != nullptr) hooks->graph(operation);
     if (truth_.enabled()) truth_.AddGraph(operation);
   }
-  clock_.WaitUntil(queued_ns + config_.graph_launch_call_ns, WaitMode::kSpin);
+  clock_.WaitUntil(queued_ns + TakeCallDuration(config_.graph_launch_call_ns), WaitMode::kSpin);
 }
 
 Event* Simulator::NewEvent(Device* device, bool timing, WaitMode wait_mode) {
@@ -117,11 +123,14 @@ Graph* Simulator::EndCapture(Stream* stream) {
 
 void Simulator::BlockUntil(uint64_t ready_ns, WaitMode mode, const char* kind) {
   const uint64_t begin_ns = clock_.NowNs();
-  if (ready_ns > begin_ns) clock_.WaitUntil(ready_ns + WakeNs(config_, mode), mode);
+  const uint64_t earliest_end_ns = begin_ns + TakeCallDuration(0);
+  if (ready_ns > begin_ns) clock_.WaitUntil(std::max(ready_ns + WakeNs(config_, mode), earliest_end_ns), mode);
+  if (earliest_end_ns > begin_ns) clock_.WaitUntil(earliest_end_ns, mode);
   if (truth_.enabled()) truth_.AddWait(kind, begin_ns, ready_ns, clock_.NowNs());
 }
 
 void Simulator::SpendHostTime(uint64_t ns) {
+  ns = TakeCallDuration(ns);
   if (ns != 0) clock_.WaitUntil(clock_.NowNs() + ns, WaitMode::kSpin);
 }
 

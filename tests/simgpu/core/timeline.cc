@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/simgpu/core/given_call.h"
 #include "tests/simgpu/core/graph.h"
 
 namespace simgpu {
@@ -97,6 +98,7 @@ Span Device::Enqueue(Stream* stream, const Work& work, BackPressureHook back_pre
 Span Device::EnqueueGraph(Stream* stream, const GraphExec& exec, std::vector<Span>* node_spans,
                           BackPressureHook back_pressure) {
   const GivenTiming given = TakeGivenTiming();
+  const GivenNodes given_nodes = TakeGivenNodes();
   node_spans->resize(exec.nodes.size());
   std::unique_lock lock(mutex_);
   const uint64_t now_ns = WaitForRoom(stream, &lock, back_pressure);
@@ -109,7 +111,9 @@ Span Device::EnqueueGraph(Stream* stream, const GraphExec& exec, std::vector<Spa
     for (int dependency : node.dependencies) {
       begin_ns = std::max(begin_ns, (*node_spans)[dependency].end_ns + gap_ns);
     }
-    const uint64_t duration_ns = node.given.duration_ns != 0 ? node.given.duration_ns : DurationNs(node.work, config_);
+    uint64_t duration_ns = given_nodes[i];
+    if (duration_ns == 0) duration_ns = node.given.duration_ns;
+    if (duration_ns == 0) duration_ns = DurationNs(node.work, config_);
     begin_ns = Engage(EngineOf(node.work), begin_ns, duration_ns, node.given);
     (*node_spans)[i] = {begin_ns, begin_ns + duration_ns};
     whole.end_ns = std::max(whole.end_ns, begin_ns + duration_ns);

@@ -1,5 +1,8 @@
 #include "tests/simgpu/core/trace.h"
 
+#include "tests/simgpu/core/given_call.h"
+#include "tests/simgpu/core/simulator.h"
+
 namespace simgpu {
 namespace {
 
@@ -8,6 +11,16 @@ thread_local ApiCall* current_call = nullptr;
 }  // namespace
 
 std::atomic<const TraceHooks*> trace_hooks{nullptr};
+std::atomic<bool> calls_are_logged{false};
+
+uint64_t BeginOfBody() { return Simulator::Get().clock().NowNs(); }
+
+void EndOfBody(const ApiCall& call, uint64_t begin_ns) {
+  Simulator& simulator = Simulator::Get();
+  const uint64_t end_ns = simulator.clock().NowNs();
+  NoteCallDuration(end_ns - begin_ns);
+  if (simulator.truth().enabled()) simulator.truth().AddCall(call.name, begin_ns, end_ns);
+}
 
 void SetTraceHooks(const TraceHooks* hooks) { trace_hooks.store(hooks, std::memory_order_release); }
 

@@ -75,6 +75,15 @@ extern std::atomic<const TraceHooks*> trace_hooks;
 
 inline const TraceHooks* Hooks() { return trace_hooks.load(std::memory_order_acquire); }
 
+// The truth of the run (truth.h) wants each call, traced or not.
+extern std::atomic<bool> calls_are_logged;
+inline bool CallsAreWatched() {
+  return trace_hooks.load(std::memory_order_relaxed) != nullptr || calls_are_logged.load(std::memory_order_relaxed);
+}
+// The simulation's time as a call's body begins, and the end of the call whose body began then.
+uint64_t BeginOfBody();
+void EndOfBody(const ApiCall& call, uint64_t begin_ns);
+
 // Null ends tracing. The table must outlive the process: a call in flight may still use it.
 void SetTraceHooks(const TraceHooks* hooks);
 
@@ -96,15 +105,18 @@ class ApiScope {
     call_.name = name;
     call_.params = params;
     call_.symbol_name = symbol_name;
-    if (hooks_ == nullptr) return;
-    // A driver call inside a runtime call carries the outer call's correlation id.
-    if (outer_ != nullptr) call_.correlation_id = outer_->correlation_id;
-    hooks_->api_enter(&call_);
-    SetCurrentCall(&call_);
+    if (hooks_ != nullptr) {
+      // A driver call inside a runtime call carries the outer call's correlation id.
+      if (outer_ != nullptr) call_.correlation_id = outer_->correlation_id;
+      hooks_->api_enter(&call_);
+      SetCurrentCall(&call_);
+    }
+    if (outer_ == nullptr) body_begin_ns_ = BeginOfBody();
   }
   ApiScope(const ApiScope&) = delete;
   ApiScope& operator=(const ApiScope&) = delete;
   ~ApiScope() {
+    if (outer_ == nullptr) EndOfBody(call_, body_begin_ns_);
     if (hooks_ == nullptr) return;
     SetCurrentCall(outer_);
     hooks_->api_exit(&call_);
@@ -122,6 +134,7 @@ class ApiScope {
   const TraceHooks* const hooks_;
   ApiCall* const outer_;
   ApiCall call_{};
+  uint64_t body_begin_ns_ = 0;
   uint32_t result_ = 0;
 };
 

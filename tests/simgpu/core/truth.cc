@@ -6,6 +6,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "tests/simgpu/core/simulator.h"
+
 namespace simgpu {
 namespace {
 
@@ -22,31 +24,51 @@ const char* KindName(const Work& work) {
   }
 }
 
+int ThreadId() {
+  thread_local const int thread_id = static_cast<int>(syscall(SYS_gettid));
+  return thread_id;
+}
+
 }  // namespace
 
 void TruthLog::AddOperation(const Operation& operation) {
   const auto* kernel = std::get_if<KernelWork>(operation.work);
+  const int thread_id = ThreadId();
   std::lock_guard lock(mutex_);
   operations_.push_back({KindName(*operation.work), kernel == nullptr ? nullptr : kernel->kernel, operation.graph_id,
-                         operation.stream->id(), operation.correlation_id, operation.span});
+                         operation.stream->id(), operation.correlation_id, thread_id, operation.queued_ns,
+                         operation.span});
 }
 
 void TruthLog::AddGraph(const GraphOperation& operation) {
+  const int thread_id = ThreadId();
   std::lock_guard lock(mutex_);
-  operations_.push_back(
-      {"graph", nullptr, operation.exec->id, operation.stream->id(), operation.correlation_id, operation.span});
+  operations_.push_back({"graph", nullptr, operation.exec->id, operation.stream->id(), operation.correlation_id,
+                         thread_id, operation.queued_ns, operation.span});
   for (size_t i = 0; i < operation.exec->nodes.size(); ++i) {
     const Work& work = operation.exec->nodes[i].work;
     const auto* kernel = std::get_if<KernelWork>(&work);
     operations_.push_back({KindName(work), kernel == nullptr ? nullptr : kernel->kernel, operation.exec->id,
-                           operation.stream->id(), operation.correlation_id, (*operation.node_spans)[i]});
+                           operation.stream->id(), operation.correlation_id, thread_id, operation.queued_ns,
+                           (*operation.node_spans)[i]});
   }
 }
 
 void TruthLog::AddWait(const char* kind, uint64_t begin_ns, uint64_t ready_ns, uint64_t end_ns) {
-  const int thread_id = static_cast<int>(syscall(SYS_gettid));
+  const int thread_id = ThreadId();
   std::lock_guard lock(mutex_);
   waits_.push_back({kind, thread_id, begin_ns, ready_ns, end_ns});
+}
+
+void TruthLog::AddCall(const char* name, uint64_t begin_ns, uint64_t end_ns) {
+  const int thread_id = ThreadId();
+  std::lock_guard lock(mutex_);
+  calls_.push_back({name, thread_id, begin_ns, end_ns});
+}
+
+void TruthLog::AddNote(const char* json_object) {
+  std::lock_guard lock(mutex_);
+  notes_.emplace_back(json_object);
 }
 
 void TruthLog::Write() {
@@ -59,16 +81,26 @@ void TruthLog::Write() {
   for (const OperationLine& line : operations_) {
     std::fprintf(file,
                  "{\"op\":\"%s\",\"name\":\"%s\",\"graph_id\":%u,\"stream\":%u,\"correlation_id\":%u,"
-                 "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
+                 "\"tid\":%d,\"queued_ns\":%" PRIu64 ",\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
                  line.kind, line.kernel == nullptr ? "" : line.kernel->name.c_str(), line.graph_id, line.stream_id,
-                 line.correlation_id, line.span.begin_ns, line.span.end_ns);
+                 line.correlation_id, line.thread_id, line.queued_ns, line.span.begin_ns, line.span.end_ns);
   }
   for (const WaitLine& line : waits_) {
     std::fprintf(
         file, "{\"wait\":\"%s\",\"tid\":%d,\"begin_ns\":%" PRIu64 ",\"ready_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
         line.kind, line.thread_id, line.begin_ns, line.ready_ns, line.end_ns);
   }
+  for (const CallLine& line : calls_) {
+    std::fprintf(file, "{\"call\":\"%s\",\"tid\":%d,\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n", line.name,
+                 line.thread_id, line.begin_ns, line.end_ns);
+  }
+  for (const std::string& note : notes_) std::fprintf(file, "%s\n", note.c_str());
   std::fclose(file);
 }
 
 }  // namespace simgpu
+
+void simgpu_truth_note(const char* json_object) {
+  simgpu::TruthLog& truth = simgpu::Simulator::Get().truth();
+  if (truth.enabled()) truth.AddNote(json_object);
+}

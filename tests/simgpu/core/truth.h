@@ -1,10 +1,8 @@
-// The truth of a run, to measure a stall budget against: what ran on the device and when, and who waited for it.
+// The truth of a run, to measure a stall budget against: what ran on the device and when, who called, who waited for
+// what, and what the program itself says it did.
 //
-// Kept in memory while `truth` is configured and written at exit as one JSON object a line:
-//   {"op":"kernel|copy|fill|graph","name":..,"stream":..,"begin_ns":..,"end_ns":..,"correlation_id":..}
-//   {"wait":"event|stream|context|copy","tid":..,"begin_ns":..,"ready_ns":..,"end_ns":..}
-// ready_ns is when the awaited work really ended, so end_ns - max(ready_ns, begin_ns) is the over-wait.
-// All times CLOCK_MONOTONIC.
+// Kept in memory while `truth` is configured and written at exit as one JSON object a line; README.md describes
+// every field. All times CLOCK_MONOTONIC nanoseconds.
 #ifndef STALLSCOPE_TESTS_SIMGPU_CORE_TRUTH_H_
 #define STALLSCOPE_TESTS_SIMGPU_CORE_TRUTH_H_
 
@@ -25,6 +23,8 @@ class TruthLog {
   void AddOperation(const Operation& operation);
   void AddGraph(const GraphOperation& operation);
   void AddWait(const char* kind, uint64_t begin_ns, uint64_t ready_ns, uint64_t end_ns);
+  void AddCall(const char* name, uint64_t begin_ns, uint64_t end_ns);  // `name` lives as long as the process
+  void AddNote(const char* json_object);                               // a line of the program's own
   void Write();
 
  private:
@@ -34,7 +34,14 @@ class TruthLog {
     uint32_t graph_id;
     uint32_t stream_id;
     uint32_t correlation_id;
+    int thread_id;
+    uint64_t queued_ns;
     Span span;
+  };
+  struct CallLine {
+    const char* name;
+    int thread_id;
+    uint64_t begin_ns, end_ns;
   };
   struct WaitLine {
     const char* kind;
@@ -46,8 +53,14 @@ class TruthLog {
   std::mutex mutex_;  // guards the lines
   std::vector<OperationLine> operations_;
   std::vector<WaitLine> waits_;
+  std::vector<CallLine> calls_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace simgpu
+
+// For programs that know more than the device does (steps, tokens, locks): one line of the truth, as it is. Found by
+// dlsym; does nothing while no truth is written. Any thread.
+extern "C" void simgpu_truth_note(const char* json_object);
 
 #endif  // STALLSCOPE_TESTS_SIMGPU_CORE_TRUTH_H_

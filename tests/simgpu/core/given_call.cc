@@ -1,0 +1,35 @@
+#include "tests/simgpu/core/given_call.h"
+
+#include <utility>
+
+#include "tests/simgpu/core/current.h"
+#include "tests/simgpu/core/simulator.h"
+
+namespace simgpu {
+namespace {
+
+thread_local uint64_t next_call_ns = 0;
+thread_local GivenNodes next_nodes;
+thread_local uint64_t last_call_ns = 0;
+
+}  // namespace
+
+uint64_t TakeCallDuration(uint64_t modelled_ns) {
+  const uint64_t given_ns = std::exchange(next_call_ns, 0);
+  return given_ns != 0 ? given_ns : modelled_ns;
+}
+
+bool HasCallDuration() { return next_call_ns != 0; }
+
+GivenNodes TakeGivenNodes() { return std::exchange(next_nodes, {}); }
+
+void NoteCallDuration(uint64_t duration_ns) { last_call_ns = duration_ns; }
+
+}  // namespace simgpu
+
+void simgpu_next_call_duration(uint64_t duration_ns) { simgpu::next_call_ns = duration_ns; }
+void simgpu_next_graph_durations(const uint64_t* durations_ns, size_t count) {
+  simgpu::next_nodes = {durations_ns, count};
+}
+uint64_t simgpu_last_call_duration(void) { return simgpu::last_call_ns; }
+uint64_t simgpu_device_end(void) { return simgpu::CurrentDevice()->DeviceEndNs(); }
