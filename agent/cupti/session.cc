@@ -23,7 +23,7 @@ constexpr uint32_t kStateCuptiTaken = 3;
 constexpr uint32_t kStateCuptiMissing = 4;
 constexpr uint32_t kStateCuptiReturned = 5;
 
-constexpr uint32_t kRoundMs = 50;  // how late a GPU record may be, beside the streaming thread's own round
+constexpr uint32_t kRoundMs = 100;  // how late a GPU record may be, beside the streaming thread's own round
 constexpr uint64_t kRetryEveryNs = 1'000'000'000;
 constexpr uint64_t kFinalFlushNs = 100'000'000;
 constexpr size_t kReasonBytes = 512;
@@ -244,8 +244,8 @@ void SetUpCupti() noexcept {
     return;
   }
   const wire::Header* header = SharedHeader();
-  session.decoder.SetUp(session.cupti.cuptiActivityGetNextRecord,
-                        ProbeRecordSizes(session.cupti.cuptiActivityGetNextRecord),
+  session.decoder.SetUp(RecordParser(session.cupti.cuptiActivityGetNextRecord),
+                        ProbeRecordSizes(RecordParser(session.cupti.cuptiActivityGetNextRecord)),
                         header == nullptr ? 0 : header->process_start_ns, ModuleLoaded("libsimgpu.so"));
   Subscribe(false);
   if (session.phase.load(std::memory_order_acquire) == CuptiPhase::kMissing) return;

@@ -43,8 +43,8 @@ constinit std::atomic<bool> g_detached{false};
 constinit std::atomic<bool> g_no_more{false};  // the first thread has left
 constinit bool g_own_table = false;            // the thread's descriptors are not the program's
 
-constexpr uint64_t kShortestNs = 5'000'000, kLongestNs = 50'000'000;
-constexpr uint32_t kFillingUp = 200, kNearlyEmpty = 50;  // thousandths of a ring
+constexpr uint64_t kShortestNs = 5'000'000, kLongestNs = 100'000'000;
+constexpr uint32_t kFillingUp = 400, kHasRoom = 200;  // thousandths of a ring
 constexpr uint64_t kGoodbyeNs = 200'000'000;
 constexpr uint64_t kHandOverNs = 5'000'000;
 constexpr uint64_t kAloneCheckNs = 250'000'000;
@@ -136,11 +136,12 @@ void Loop() noexcept {
       g_detached = true;
       return;
     }
-    // As rarely as the rings allow: a few large frames cost less than many small ones, on this thread and on the wire.
-    // At once down to 5 ms when a ring fills up or the socket is full, slowly up to 50 ms while all are nearly empty.
+    // As rarely as the rings allow: a few large frames cost less than many small ones, on this thread and on the wire, and
+    // few bursts of ours disturb the server's threads less than many. At once down to 5 ms when a ring fills up or the
+    // socket is full, slowly up to 100 ms while all have room.
     if (g_streamer.fullest_ring() > kFillingUp || g_streamer.waiting()) {
       interval_ns = kShortestNs;
-    } else if (g_streamer.fullest_ring() < kNearlyEmpty && interval_ns < kLongestNs) {
+    } else if (g_streamer.fullest_ring() < kHasRoom && interval_ns < kLongestNs) {
       interval_ns += kShortestNs;
     }
     if (now_ns >= next_alone_check_ns) {

@@ -197,7 +197,7 @@ void RunBehindTheServer() {
   struct {  // struct sched_attr of linux/sched/types.h, first version
     uint32_t size = 48, policy = SCHED_BATCH;
     uint64_t flags = 0;
-    int32_t nice = 10;
+    int32_t nice = 5;
     uint32_t priority = 0;
     uint64_t slice_ns = 100'000, deadline = 0, period = 0;
   } attributes;
