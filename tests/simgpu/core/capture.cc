@@ -22,11 +22,19 @@ std::vector<bool> Reached(const Graph& graph, const std::vector<int>& tail) {
 
 }  // namespace
 
-Capture::Capture(Stream* origin)
-    : origin_(origin), id_(next_capture_id.fetch_add(1, std::memory_order_relaxed)), graph_(NewGraph()) {
+Capture::Capture(Stream* origin, Graph* graph, std::vector<int> dependencies)
+    : origin_(origin),
+      id_(next_capture_id.fetch_add(1, std::memory_order_relaxed)),
+      own_graph_(graph == nullptr),
+      nodes_before_(graph == nullptr ? 0 : graph->nodes.size()),
+      graph_(graph == nullptr ? NewGraph() : graph) {
   members_.push_back(origin);
-  origin->capture_tail.clear();
+  origin->capture_tail = std::move(dependencies);
   origin->capture.store(this, std::memory_order_release);
+}
+
+Capture::~Capture() {
+  if (own_graph_) delete graph_;
 }
 
 void Capture::Append(Stream* stream, Work work) {
@@ -40,6 +48,13 @@ std::vector<int> Capture::Tail(Stream* stream) {
   std::lock_guard lock(mutex_);
   return stream->capture_tail;
 }
+
+void Capture::SetTail(Stream* stream, std::vector<int> nodes) {
+  std::lock_guard lock(mutex_);
+  stream->capture_tail = std::move(nodes);
+}
+
+void Capture::AddToTail(Stream* stream, const std::vector<int>& nodes) { Join(stream, nodes); }
 
 void Capture::Join(Stream* stream, const std::vector<int>& dependencies) {
   std::lock_guard lock(mutex_);
@@ -57,16 +72,16 @@ void Capture::Join(Stream* stream, const std::vector<int>& dependencies) {
 Graph* Capture::End() {
   std::lock_guard lock(mutex_);
   const std::vector<bool> joined = Reached(*graph_, origin_->capture_tail);
-  const bool complete = std::find(joined.begin(), joined.end(), false) == joined.end();
+  const bool complete =
+      std::find(joined.begin() + static_cast<ptrdiff_t>(nodes_before_), joined.end(), false) == joined.end();
   for (Stream* member : members_) {
     member->capture_tail.clear();
     member->capture.store(nullptr, std::memory_order_release);
   }
-  if (!complete) {
-    delete graph_;
-    graph_ = nullptr;
-  }
-  return graph_;
+  Graph* graph = std::exchange(graph_, nullptr);
+  if (complete && !invalidated()) return graph;
+  if (own_graph_) delete graph;
+  return nullptr;
 }
 
 }  // namespace simgpu

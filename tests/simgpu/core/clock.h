@@ -18,6 +18,8 @@ class Clock {
   virtual uint64_t SharedNowNs() const { return NowNs(); }
   // Returns at or after `deadline_ns`; at once if it has passed.
   virtual void WaitUntil(uint64_t deadline_ns, WaitMode mode) = 0;
+  // False for a clock that only tests move.
+  virtual bool MovesByItself() const { return true; }
 };
 
 // The clock of real runs. Any thread; never destroyed.

@@ -45,6 +45,9 @@ constexpr UnsignedKey kUnsignedKeys[] = {
     {"graph_instantiate_ns", &Config::graph_instantiate_ns},
     {"graph_instantiate_ns_per_node", &Config::graph_instantiate_ns_per_node},
     {"graph_update_ns_per_node", &Config::graph_update_ns_per_node},
+    {"module_load_ns", &Config::module_load_ns},
+    {"jit_ns", &Config::jit_ns},
+    {"host_function_ns", &Config::host_function_ns},
     {"cupti_record_ns", &Config::cupti_record_ns},
     {"cupti_callback_ns", &Config::cupti_callback_ns},
 };
@@ -52,6 +55,7 @@ constexpr RealKey kRealKeys[] = {
     {"pinned_gb_per_s", &Config::pinned_gb_per_s},
     {"pageable_gb_per_s", &Config::pageable_gb_per_s},
     {"device_gb_per_s", &Config::device_gb_per_s},
+    {"peer_gb_per_s", &Config::peer_gb_per_s},
 };
 
 std::string_view Trim(std::string_view text) {

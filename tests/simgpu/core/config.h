@@ -40,6 +40,8 @@ struct Config {
   double pinned_gb_per_s = 50;
   double pageable_gb_per_s = 8;
   double device_gb_per_s = 3000;
+  double peer_gb_per_s = 400;          // between two devices
+  uint64_t host_function_ns = 10'000;  // a host function in a stream, when it returns sooner
 
   // From the simulated end to the return of the call that waited for it.
   uint64_t wake_spin_ns = 1500;
@@ -59,6 +61,8 @@ struct Config {
   uint64_t graph_instantiate_ns = 20'000;
   uint64_t graph_instantiate_ns_per_node = 400;
   uint64_t graph_update_ns_per_node = 50;
+  uint64_t module_load_ns = 300'000;  // cuModuleLoad*, cuLibraryLoad*
+  uint64_t jit_ns = 5'000'000;        // added for PTX, which is compiled
 
   // Host time that the simulated CUPTI takes: for each activity record when its call returns, and around each callback.
   uint64_t cupti_record_ns = 0;

@@ -16,6 +16,7 @@ class FakeClock final : public Clock {
     now_ns_ = std::max(now_ns_, deadline_ns);
     last_mode_ = mode;
   }
+  bool MovesByItself() const override { return false; }
   void Advance(uint64_t ns) { now_ns_ += ns; }
   WaitMode last_mode() const { return last_mode_; }
 

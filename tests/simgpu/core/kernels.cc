@@ -1,20 +1,22 @@
 #include "tests/simgpu/core/kernels.h"
 
 #include <mutex>
+#include <utility>
 
 namespace simgpu {
 
 const Kernel* KernelTable::Named(std::string_view name) {
   {
     std::shared_lock lock(mutex_);
-    if (auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+    if (auto found = by_name_.find(name); found != by_name_.end()) return found->second.get();
   }
   std::lock_guard lock(mutex_);
   auto found = by_name_.find(name);
-  if (found != by_name_.end()) return found->second;
-  auto* kernel = new Kernel;
-  kernel->name = std::string(name);
-  by_name_.emplace(kernel->name, kernel);
+  if (found != by_name_.end()) return found->second.get();
+  auto created = std::make_unique<Kernel>();
+  created->name = std::string(name);
+  Kernel* kernel = created.get();
+  by_name_.emplace(kernel->name, std::move(created));
   handles_.emplace(kernel, kernel);
   return kernel;
 }

@@ -5,6 +5,7 @@
 #define STALLSCOPE_TESTS_SIMGPU_CORE_KERNELS_H_
 
 #include <map>
+#include <memory>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ class KernelTable {
 
  private:
   mutable std::shared_mutex mutex_;
-  std::map<std::string, Kernel*, std::less<>> by_name_;
+  std::map<std::string, std::unique_ptr<Kernel>, std::less<>> by_name_;
   std::unordered_map<const void*, Kernel*> by_host_function_;
   std::unordered_map<const void*, Kernel*> handles_;
 };

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace simgpu {
 namespace {
@@ -37,7 +38,7 @@ AddressRange::AddressRange(uint64_t bytes) {
   }
 }
 
-void* AddressRange::Allocate(uint64_t bytes, uint64_t alignment) {
+void* AddressRange::Allocate(uint64_t bytes, uint64_t alignment, int device) {
   bytes = RoundUp(bytes == 0 ? 1 : bytes, kDeviceAlignment);
   for (auto hole = free_.begin(); hole != free_.end(); ++hole) {
     const uintptr_t begin = RoundUp(hole->first, alignment);
@@ -47,7 +48,7 @@ void* AddressRange::Allocate(uint64_t bytes, uint64_t alignment) {
     free_.erase(hole);
     if (begin > hole_begin) free_[hole_begin] = begin - hole_begin;
     if (begin + bytes < hole_end) free_[begin + bytes] = hole_end - begin - bytes;
-    used_[begin] = bytes;
+    used_[begin] = {bytes, device};
     return reinterpret_cast<void*>(begin);
   }
   return nullptr;
@@ -56,9 +57,9 @@ void* AddressRange::Allocate(uint64_t bytes, uint64_t alignment) {
 uint64_t AddressRange::Free(void* pointer) {
   auto found = used_.find(reinterpret_cast<uintptr_t>(pointer));
   if (found == used_.end()) return 0;
-  const uint64_t given_back = found->second;
+  const uint64_t given_back = found->second.bytes;
   uintptr_t begin = found->first;
-  uint64_t bytes = found->second;
+  uint64_t bytes = given_back;
   used_.erase(found);
   DropPages(begin, bytes);
   auto next = free_.lower_bound(begin);
@@ -77,25 +78,30 @@ uint64_t AddressRange::Free(void* pointer) {
   return given_back;
 }
 
-bool AddressRange::Find(const void* pointer, uintptr_t* begin, uint64_t* bytes) const {
+bool AddressRange::Find(const void* pointer, uintptr_t* begin, uint64_t* bytes, int* device) const {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   auto after = used_.upper_bound(address);
   if (after == used_.begin()) return false;
   --after;
-  if (address >= after->first + after->second) return false;
+  if (address >= after->first + after->second.bytes) return false;
   *begin = after->first;
-  *bytes = after->second;
+  *bytes = after->second.bytes;
+  if (device != nullptr) *device = after->second.device;
   return true;
 }
 
-Memory::Memory(uint64_t capacity_bytes)
-    : capacity_bytes_(capacity_bytes), device_(kAddressSpaceBytes), managed_(kManagedSpaceBytes) {}
+Memory::Memory(uint64_t capacity_bytes_of_a_device, int devices)
+    : capacity_bytes_(capacity_bytes_of_a_device),
+      device_(kAddressSpaceBytes),
+      managed_(kManagedSpaceBytes),
+      used_bytes_(static_cast<size_t>(devices), 0) {}
 
-void* Memory::AllocateDevice(uint64_t bytes) {
+void* Memory::AllocateDevice(uint64_t bytes, int device) {
   std::lock_guard lock(mutex_);
-  if (bytes > capacity_bytes_ - used_bytes_) return nullptr;
-  void* pointer = device_.Allocate(bytes, kDeviceAlignment);
-  if (pointer != nullptr) used_bytes_ += RoundUp(bytes == 0 ? 1 : bytes, kDeviceAlignment);
+  uint64_t& used_bytes = used_bytes_[static_cast<size_t>(device)];
+  if (bytes > capacity_bytes_ - used_bytes) return nullptr;
+  void* pointer = device_.Allocate(bytes, kDeviceAlignment, device);
+  if (pointer != nullptr) used_bytes += RoundUp(bytes == 0 ? 1 : bytes, kDeviceAlignment);
   return pointer;
 }
 
@@ -107,9 +113,12 @@ void* Memory::AllocateManaged(uint64_t bytes) {
 bool Memory::FreeDevice(void* pointer) {
   std::lock_guard lock(mutex_);
   if (managed_.Contains(pointer)) return managed_.Free(pointer) != 0;
-  const uint64_t bytes = device_.Free(pointer);
-  used_bytes_ -= bytes;
-  return bytes != 0;
+  uintptr_t begin = 0;
+  uint64_t bytes = 0;
+  int device = 0;
+  if (!device_.Find(pointer, &begin, &bytes, &device) || device_.Free(pointer) == 0) return false;
+  used_bytes_[static_cast<size_t>(device)] -= bytes;
+  return true;
 }
 
 void* Memory::AllocatePinned(uint64_t bytes) {
@@ -163,16 +172,17 @@ bool Memory::ReleaseAddress(void* pointer) {
   return device_.Free(pointer) != 0;
 }
 
-bool Memory::TakeBytes(uint64_t bytes) {
+bool Memory::TakeBytes(uint64_t bytes, int device) {
   std::lock_guard lock(mutex_);
-  if (bytes > capacity_bytes_ - used_bytes_) return false;
-  used_bytes_ += bytes;
+  uint64_t& used_bytes = used_bytes_[static_cast<size_t>(device)];
+  if (bytes > capacity_bytes_ - used_bytes) return false;
+  used_bytes += bytes;
   return true;
 }
 
-void Memory::GiveBytes(uint64_t bytes) {
+void Memory::GiveBytes(uint64_t bytes, int device) {
   std::lock_guard lock(mutex_);
-  used_bytes_ -= bytes;
+  used_bytes_[static_cast<size_t>(device)] -= bytes;
 }
 
 MemoryKind Memory::KindOf(const void* pointer) const {
@@ -191,9 +201,19 @@ bool Memory::FindAllocation(const void* pointer, uintptr_t* begin, uint64_t* byt
   return device_.Find(pointer, begin, bytes) || managed_.Find(pointer, begin, bytes);
 }
 
-uint64_t Memory::FreeBytes() const {
+int Memory::DeviceOf(const void* pointer) const {
+  if (!device_.Contains(pointer)) return 0;
+  uintptr_t begin = 0;
+  uint64_t bytes = 0;
+  int device = 0;
   std::lock_guard lock(mutex_);
-  return capacity_bytes_ - used_bytes_;
+  device_.Find(pointer, &begin, &bytes, &device);
+  return device;
+}
+
+uint64_t Memory::FreeBytes(int device) const {
+  std::lock_guard lock(mutex_);
+  return capacity_bytes_ - used_bytes_[static_cast<size_t>(device)];
 }
 
 void FillBytes(void* destination, uint8_t value, uint64_t bytes, bool device_memory) {

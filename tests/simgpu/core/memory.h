@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <vector>
 
 namespace simgpu {
 
@@ -28,24 +29,28 @@ class AddressRange {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     return address >= base_ && address < base_ + bytes_;
   }
-  void* Allocate(uint64_t bytes, uint64_t alignment);  // null when it does not fit
-  uint64_t Free(void* pointer);                        // bytes given back; 0 when it was no allocation
+  void* Allocate(uint64_t bytes, uint64_t alignment, int device = 0);  // null when it does not fit
+  uint64_t Free(void* pointer);                                        // bytes given back; 0 when it was no allocation
   // Start and size of the allocation around `pointer`; false when there is none.
-  bool Find(const void* pointer, uintptr_t* begin, uint64_t* bytes) const;
+  bool Find(const void* pointer, uintptr_t* begin, uint64_t* bytes, int* device = nullptr) const;
 
  private:
+  struct Piece {
+    uint64_t bytes;
+    int device;
+  };
   uintptr_t base_ = 0;
   uint64_t bytes_ = 0;
   std::map<uintptr_t, uint64_t> free_;
-  std::map<uintptr_t, uint64_t> used_;
+  std::map<uintptr_t, Piece> used_;
 };
 
 class Memory {
  public:
-  explicit Memory(uint64_t capacity_bytes);
+  explicit Memory(uint64_t capacity_bytes_of_a_device, int devices = 1);
 
-  void* AllocateDevice(uint64_t bytes);  // null: out of device memory
-  bool FreeDevice(void* pointer);        // also managed; false: unknown pointer
+  void* AllocateDevice(uint64_t bytes, int device = 0);  // null: out of device memory
+  bool FreeDevice(void* pointer);                        // also managed; false: unknown pointer
   void* AllocateManaged(uint64_t bytes);
 
   void* AllocatePinned(uint64_t bytes);
@@ -56,12 +61,13 @@ class Memory {
   // Address space and backing apart, for the driver's virtual memory calls.
   void* ReserveAddress(uint64_t bytes, uint64_t alignment);
   bool ReleaseAddress(void* pointer);
-  bool TakeBytes(uint64_t bytes);  // accounts for physical memory; false: out of memory
-  void GiveBytes(uint64_t bytes);
+  bool TakeBytes(uint64_t bytes, int device = 0);  // accounts for physical memory; false: out of memory
+  void GiveBytes(uint64_t bytes, int device = 0);
 
   MemoryKind KindOf(const void* pointer) const;
   bool FindAllocation(const void* pointer, uintptr_t* begin, uint64_t* bytes) const;
-  uint64_t FreeBytes() const;
+  int DeviceOf(const void* pointer) const;  // whose memory it is; 0 for other memory
+  uint64_t FreeBytes(int device = 0) const;
   uint64_t CapacityBytes() const { return capacity_bytes_; }
 
  private:
@@ -74,7 +80,7 @@ class Memory {
   mutable std::mutex mutex_;  // guards the ranges and used_bytes_
   AddressRange device_;
   AddressRange managed_;
-  uint64_t used_bytes_ = 0;
+  std::vector<uint64_t> used_bytes_;  // by device
   mutable std::shared_mutex pinned_mutex_;
   std::map<uintptr_t, PinnedRange> pinned_;
 };

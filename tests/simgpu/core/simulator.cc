@@ -37,7 +37,12 @@ Simulator& Simulator::Get() {
 }
 
 Simulator::Simulator(const Config& config, Clock& clock)
-    : config_(config), clock_(clock), memory_(config.MemoryBytes() * config.devices), truth_(config.truth_path) {
+    : config_(config),
+      clock_(clock),
+      memory_(config.MemoryBytes(), static_cast<int>(config.devices)),
+      pools_(memory_, static_cast<int>(config.devices)),
+      host_tasks_(clock_),
+      truth_(config.truth_path) {
   for (int ordinal = 0; ordinal < static_cast<int>(config.devices); ++ordinal) {
     devices_.push_back(std::make_unique<Device>(ordinal, config_, clock_));
   }
@@ -48,10 +53,11 @@ Span Simulator::Submit(Stream* stream, const Work& work) {
     capture->Append(stream, work);
     return {};
   }
+  SettleHostTasks(stream);
   const TraceHooks* hooks = Hooks();
   const uint64_t queued_ns = clock_.NowNs();
   const Span span = stream->device()->Enqueue(stream, work, BackPressure(hooks));
-  MoveBytes(work);
+  Perform(stream, work, span);
   if (hooks != nullptr || truth_.enabled()) {
     const Operation operation{&work, stream, CurrentCorrelationId(), queued_ns, span};
     if (hooks != nullptr) hooks->operation(operation);
@@ -63,10 +69,11 @@ Span Simulator::Submit(Stream* stream, const Work& work) {
 
 void Simulator::SubmitGraph(Stream* stream, const GraphExec& exec) {
   thread_local std::vector<Span> node_spans;
+  SettleHostTasks(stream);
   const TraceHooks* hooks = Hooks();
   const uint64_t queued_ns = clock_.NowNs();
   const Span span = stream->device()->EnqueueGraph(stream, exec, &node_spans, BackPressure(hooks));
-  for (const GraphNode& node : exec.nodes) MoveBytes(node.work);
+  for (size_t i = 0; i < exec.nodes.size(); ++i) Perform(stream, exec.nodes[i].work, node_spans[i]);
   if (hooks != nullptr || truth_.enabled()) {
     const GraphOperation operation{&exec, stream, CurrentCorrelationId(), queued_ns, span, &node_spans};
     if (hooks != nullptr) hooks->graph(operation);
@@ -76,12 +83,25 @@ void Simulator::SubmitGraph(Stream* stream, const GraphExec& exec) {
 }
 
 Event* Simulator::NewEvent(Device* device, bool timing, WaitMode wait_mode) {
-  auto* event = new Event;
+  auto created = std::make_unique<Event>();
+  Event* event = created.get();
   event->id = next_event_id_.fetch_add(1, std::memory_order_relaxed);
   event->timing = timing;
   event->wait_mode = wait_mode;
   event->device = device;
+  std::lock_guard lock(events_mutex_);
+  events_.emplace(event, std::move(created));
   return event;
+}
+
+void Simulator::DestroyEvent(Event* event) {
+  std::lock_guard lock(events_mutex_);
+  events_.erase(event);
+}
+
+uint64_t Event::MarkNs() const {
+  const auto* shared = shared_mark_ns.load(std::memory_order_acquire);
+  return shared != nullptr ? shared->load(std::memory_order_acquire) : mark_ns.load(std::memory_order_acquire);
 }
 
 void Simulator::RecordEvent(Event* event, Stream* stream) {
@@ -91,7 +111,15 @@ void Simulator::RecordEvent(Event* event, Stream* stream) {
     return;
   }
   event->capture_id = 0;
-  event->mark_ns.store(stream->device()->RecordMark(stream), std::memory_order_release);
+  SettleHostTasks(stream);
+  if (stream->has_host_tasks.load(std::memory_order_acquire) || event->has_host_tasks.load(std::memory_order_acquire)) {
+    std::lock_guard lock(host_mutex_);
+    event->host_tasks = stream->host_tasks;
+    event->has_host_tasks.store(!event->host_tasks.empty(), std::memory_order_release);
+  }
+  const uint64_t mark_ns = stream->device()->RecordMark(stream);
+  event->mark_ns.store(mark_ns, std::memory_order_release);
+  if (auto* shared = event->shared_mark_ns.load(std::memory_order_acquire)) shared->store(mark_ns);
 }
 
 void Simulator::StreamWaitEvent(Stream* stream, Event* event) {
@@ -101,12 +129,17 @@ void Simulator::StreamWaitEvent(Stream* stream, Event* event) {
     if (found != captures_.end()) found->second->Join(stream, event->capture_nodes);
     return;
   }
-  stream->device()->WaitForMark(stream, event->mark_ns.load(std::memory_order_acquire));
+  if (event->has_host_tasks.load(std::memory_order_acquire)) {
+    std::lock_guard lock(host_mutex_);
+    stream->host_tasks.insert(stream->host_tasks.end(), event->host_tasks.begin(), event->host_tasks.end());
+    stream->has_host_tasks.store(!stream->host_tasks.empty(), std::memory_order_release);
+  }
+  stream->device()->WaitForMark(stream, event->MarkNs());
 }
 
-bool Simulator::BeginCapture(Stream* stream) {
+bool Simulator::BeginCapture(Stream* stream, Graph* graph, std::vector<int> dependencies) {
   if (stream->capture.load(std::memory_order_acquire) != nullptr) return false;
-  auto capture = std::make_unique<Capture>(stream);
+  auto capture = std::make_unique<Capture>(stream, graph, std::move(dependencies));
   std::lock_guard lock(captures_mutex_);
   captures_.emplace(capture->id(), std::move(capture));
   return true;

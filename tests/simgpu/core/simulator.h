@@ -14,8 +14,10 @@
 #include "tests/simgpu/core/capture.h"
 #include "tests/simgpu/core/clock.h"
 #include "tests/simgpu/core/config.h"
+#include "tests/simgpu/core/host_tasks.h"
 #include "tests/simgpu/core/kernels.h"
 #include "tests/simgpu/core/memory.h"
+#include "tests/simgpu/core/pools.h"
 #include "tests/simgpu/core/timeline.h"
 #include "tests/simgpu/core/trace.h"
 #include "tests/simgpu/core/truth.h"
@@ -33,6 +35,12 @@ struct Event {
   std::atomic<uint64_t> mark_ns{0};  // when it completes; 0: never recorded, counts as complete
   uint64_t capture_id = 0;           // when last recorded inside a capture, with the nodes it stands for
   std::vector<int> capture_nodes;
+  HostTaskList host_tasks;  // that were before it on the stream; guarded by the simulator's mutex of these
+  std::atomic<bool> has_host_tasks{false};
+  // For events of several processes: the mark where all of them see it; null otherwise.
+  std::atomic<std::atomic<uint64_t>*> shared_mark_ns{nullptr};
+
+  uint64_t MarkNs() const;
 };
 
 class Simulator {
@@ -47,21 +55,31 @@ class Simulator {
   const Config& config() const { return config_; }
   Clock& clock() { return clock_; }
   Memory& memory() { return memory_; }
+  Pools& pools() { return pools_; }
   KernelTable& kernels() { return kernels_; }
   TruthLog& truth() { return truth_; }
   int device_count() const { return static_cast<int>(devices_.size()); }
   Device* device(int ordinal) { return devices_[static_cast<size_t>(ordinal)].get(); }
 
-  // Puts work on a stream, or into the graph that the stream captures. Bytes move at once; the span is in the future.
-  // Returns an empty span while capturing.
+  // Puts work on a stream, or into the graph that the stream captures. Bytes move at once, or behind the host functions
+  // before them; the span is in the future. Returns an empty span while capturing.
   Span Submit(Stream* stream, const Work& work);
   void SubmitGraph(Stream* stream, const GraphExec& exec);
 
   void RecordEvent(Event* event, Stream* stream);
   void StreamWaitEvent(Stream* stream, Event* event);
   Event* NewEvent(Device* device, bool timing, WaitMode wait_mode);
+  void DestroyEvent(Event* event);
 
-  bool BeginCapture(Stream* stream);  // false: it captures already
+  // What cudaStreamSynchronize and its like do: until the simulated end and until host functions have returned.
+  void SynchronizeStream(Stream* stream, WaitMode mode, const char* kind = "stream");
+  void SynchronizeEvent(Event* event);
+  void SynchronizeDevice(Device* device, WaitMode mode);
+  bool StreamIsDone(Stream* stream);
+  bool EventIsDone(Event* event);
+
+  // False: it captures already. Into a graph of the program's, behind `dependencies`, when one is given.
+  bool BeginCapture(Stream* stream, Graph* graph = nullptr, std::vector<int> dependencies = {});
   // Null when the stream captures nothing as the origin, or when a joined stream was not joined back.
   Graph* EndCapture(Stream* stream);
 
@@ -71,13 +89,25 @@ class Simulator {
   void SpendHostTime(uint64_t ns);
 
  private:
+  // Moves the bytes of one operation now, or puts them behind the host functions that it has to wait for.
+  void Perform(Stream* stream, const Work& work, Span span);
+  void Defer(Stream* stream, const Work& work, Span span);
+  bool WaitsForHost(Stream* stream);
+  // Takes note of host functions that took longer than modelled.
+  void SettleHostTasks(Stream* stream);
+
   const Config config_;
   Clock& clock_;
   Memory memory_;
+  Pools pools_;
+  HostTasks host_tasks_;
+  std::mutex host_mutex_;  // guards the task lists of streams and events
   KernelTable kernels_;
   TruthLog truth_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::atomic<uint32_t> next_event_id_{1};
+  std::mutex events_mutex_;  // guards events_
+  std::unordered_map<const Event*, std::unique_ptr<Event>> events_;
   std::mutex captures_mutex_;                                        // guards captures_
   std::unordered_map<uint64_t, std::unique_ptr<Capture>> captures_;  // under way, by id
 };

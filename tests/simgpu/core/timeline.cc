@@ -22,24 +22,22 @@ Device::Device(int ordinal, const Config& config, Clock& clock)
       legacy_(this, kLegacyStreamId, StreamKind::kLegacy, 0, static_cast<uint32_t>(config.queue_depth)) {}
 
 Stream* Device::CreateStream(StreamKind kind, int priority) {
-  auto* stream = new Stream(this, next_stream_id_.fetch_add(1, std::memory_order_relaxed), kind, priority,
-                            static_cast<uint32_t>(config_.queue_depth));
+  auto stream = std::make_unique<Stream>(this, next_stream_id_.fetch_add(1, std::memory_order_relaxed), kind, priority,
+                                         static_cast<uint32_t>(config_.queue_depth));
   std::lock_guard lock(mutex_);
-  streams_.push_back({stream->id(), kind, priority});
-  return stream;
+  return streams_.emplace_back(std::move(stream)).get();
 }
 
 void Device::DestroyStream(Stream* stream) {
-  {
-    std::lock_guard lock(mutex_);
-    std::erase_if(streams_, [&](const StreamInfo& known) { return known.id == stream->id(); });
-  }
-  delete stream;
+  std::lock_guard lock(mutex_);
+  std::erase_if(streams_, [&](const std::unique_ptr<Stream>& known) { return known.get() == stream; });
 }
 
 std::vector<StreamInfo> Device::Streams() {
   std::lock_guard lock(mutex_);
-  return streams_;
+  std::vector<StreamInfo> infos;
+  for (const auto& stream : streams_) infos.push_back({stream->id(), stream->kind(), stream->priority()});
+  return infos;
 }
 
 uint64_t Device::ReadyNs(const Stream& stream, uint64_t latency_ns, uint64_t now_ns, const GivenTiming& given) const {

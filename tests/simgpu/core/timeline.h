@@ -10,12 +10,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "tests/simgpu/core/clock.h"
 #include "tests/simgpu/core/config.h"
 #include "tests/simgpu/core/given_timing.h"
+#include "tests/simgpu/core/host_tasks.h"
 #include "tests/simgpu/core/work.h"
 
 namespace simgpu {
@@ -47,6 +49,8 @@ class Stream {
 
   std::atomic<Capture*> capture{nullptr};
   std::vector<int> capture_tail;  // nodes that the next captured node depends on; guarded by the capture's mutex
+  std::atomic<bool> has_host_tasks{false};
+  HostTaskList host_tasks;  // what the stream still waits for on the host; guarded by the simulator's mutex of these
 
  private:
   friend class Device;
@@ -113,7 +117,7 @@ class Device {
   std::atomic<uint32_t> next_stream_id_;
   std::mutex mutex_;  // guards what follows, and the streams
   Stream legacy_;
-  std::vector<StreamInfo> streams_;
+  std::vector<std::unique_ptr<Stream>> streams_;
   uint64_t blocking_tail_ns_ = 0;  // over the blocking streams
   uint64_t device_tail_ns_ = 0;    // over all streams
   uint64_t engine_tail_ns_[kEngineCount] = {};

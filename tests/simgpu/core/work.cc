@@ -35,6 +35,7 @@ uint64_t KernelNs(const KernelWork& work, const Config& config) {
 double CopyGbPerSecond(const CopyWork& copy, const Config& config) {
   const bool pageable = copy.source_kind == MemoryKind::kPageable || copy.destination_kind == MemoryKind::kPageable;
   if (pageable) return config.pageable_gb_per_s;
+  if (copy.PeerToPeer()) return config.peer_gb_per_s;
   if (OnHost(copy.source_kind) || OnHost(copy.destination_kind)) return config.pinned_gb_per_s;
   return config.device_gb_per_s;
 }
@@ -72,8 +73,14 @@ void Fill(const FillWork& fill) {
 
 bool OnHost(MemoryKind kind) { return kind == MemoryKind::kPageable || kind == MemoryKind::kPinned; }
 
+bool CopyWork::PeerToPeer() const {
+  return source_kind == MemoryKind::kDevice && destination_kind == MemoryKind::kDevice &&
+         source_device != destination_device;
+}
+
 Engine EngineOf(const Work& work) {
   const auto* copy = std::get_if<CopyWork>(&work);
+  if (copy != nullptr && copy->PeerToPeer()) return Engine::kPeer;
   if (copy == nullptr || OnHost(copy->source_kind) == OnHost(copy->destination_kind)) return Engine::kNone;
   return OnHost(copy->source_kind) ? Engine::kHostToDevice : Engine::kDeviceToHost;
 }
@@ -86,6 +93,7 @@ uint64_t DurationNs(const Work& work, const Config& config) {
   if (const auto* fill = std::get_if<FillWork>(&work)) {
     return TransferNs(config.memset_base_ns, fill->Bytes(), config.device_gb_per_s);
   }
+  if (std::holds_alternative<HostWork>(work)) return AtLeastOne(static_cast<double>(config.host_function_ns));
   return 0;
 }
 

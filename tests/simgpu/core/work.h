@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 
@@ -31,6 +32,7 @@ struct KernelWork {
   const Kernel* kernel = nullptr;
   Extent grid, block;
   uint32_t shared_bytes = 0;
+  void** arguments = nullptr;  // the caller's, for who asks a graph node for them
 };
 
 struct CopyWork {
@@ -40,7 +42,11 @@ struct CopyWork {
   size_t rows = 1;
   size_t destination_pitch = 0, source_pitch = 0;
   MemoryKind destination_kind = MemoryKind::kDevice, source_kind = MemoryKind::kDevice;
-  bool asynchronous = true;  // as called: cudaMemcpy is not
+  bool asynchronous = true;                       // as called: cudaMemcpy is not
+  int destination_device = 0, source_device = 0;  // ordinals, for device memory
+
+  // From one device's memory to another's.
+  bool PeerToPeer() const;
 
   uint64_t Bytes() const { return uint64_t{width_bytes} * rows; }
 };
@@ -59,11 +65,33 @@ struct FillWork {
 // Nothing to run: a graph's empty node, a recorded event.
 struct EmptyWork {};
 
-using Work = std::variant<EmptyWork, KernelWork, CopyWork, FillWork>;
+// A function that the stream calls on a host thread (host_tasks.h); what follows it on the stream waits for it.
+struct HostWork {
+  void (*function)(void*) = nullptr;
+  void* argument = nullptr;
+};
+
+struct Event;
+struct Graph;
+// These are nodes of graphs only; none takes time on the device.
+struct MemoryWork {  // a stream-ordered allocation or its end
+  void* address = nullptr;
+  uint64_t bytes = 0;
+  bool frees = false;
+};
+struct EventWork {
+  Event* event = nullptr;
+  bool waits = false;  // else it records
+};
+struct ChildWork {
+  std::shared_ptr<Graph> graph;
+};
+
+using Work = std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, MemoryWork, EventWork, ChildWork>;
 
 // The device's engines that take one operation at a time; kernels of different streams overlap freely.
-enum class Engine : uint8_t { kNone, kHostToDevice, kDeviceToHost };
-inline constexpr int kEngineCount = 3;
+enum class Engine : uint8_t { kNone, kHostToDevice, kDeviceToHost, kPeer };
+inline constexpr int kEngineCount = 4;
 
 bool OnHost(MemoryKind kind);
 Engine EngineOf(const Work& work);

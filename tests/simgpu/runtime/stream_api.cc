@@ -92,7 +92,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* handle) { return runtime::cudaEventCrea
 
 cudaError_t cudaEventDestroy(cudaEvent_t handle) {
   if (handle == nullptr) return cudaErrorInvalidResourceHandle;
-  delete FindEvent(handle);
+  Simulator::Get().DestroyEvent(FindEvent(handle));
   return cudaSuccess;
 }
 
