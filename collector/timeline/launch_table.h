@@ -63,7 +63,7 @@ class LaunchTable {
     const auto found = pages_.find(number);
     if (spare_.size() < kSpare) spare_.push_back(std::move(found->second));
     pages_.erase(found);
-    cache_[number % kCached] = {};
+    cache_[number % kCached] = {number, nullptr};
   }
   size_t size() const { return size_; }
 
@@ -75,17 +75,17 @@ class LaunchTable {
     uint32_t used = 0;  // one bit an id
     std::array<Launch, kPageIds> launches;
   };
+  // Also remembers that there is no such page: waits ask for work that is long done.
   struct Cached {
-    uint32_t number = 0;
+    uint32_t number = UINT32_MAX;  // above any page's
     Page* page = nullptr;
   };
 
   Page* FindPage(uint32_t number) const {
     Cached& cached = cache_[number % kCached];
-    if (cached.page != nullptr && cached.number == number) return cached.page;
+    if (cached.number == number) return cached.page;
     const auto found = pages_.find(number);
-    if (found == pages_.end()) return nullptr;
-    cached = {number, found->second.get()};
+    cached = {number, found == pages_.end() ? nullptr : found->second.get()};
     return cached.page;
   }
   Page* AddPage(uint32_t number) {
@@ -98,6 +98,7 @@ class LaunchTable {
     }
     Page* const raw = page.get();
     pages_.emplace(number, std::move(page));
+    cache_[number % kCached] = {number, raw};
     return raw;
   }
 

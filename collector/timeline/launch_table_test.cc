@@ -44,7 +44,7 @@ TEST(LaunchTable, RandomUse_AgreesWithAMap) {
   std::mt19937 random(3);
   for (int i = 0; i < 200'000; ++i) {
     // Dense ids, ids that share a place in the cache, and the ends of the range.
-    const uint32_t id = (random() % 4 == 0 ? 0xffffff00u : random() % 3 * 32 * 256) + random() % 200 + 1;
+    const uint32_t id = (random() % 4 == 0 ? 0xffffff00u : random() % 3 * 32 * 4096) + random() % 200 + 1;
     if (random() % 3 == 0) {
       table.Forget(id);
       expected.erase(id);
