@@ -15,6 +15,7 @@
 #include "agent/hot/process_state.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
+#include "agent/os/python_lock.h"
 #include "agent/stream/hello.h"
 #include "agent/stream/streaming.h"
 
@@ -74,6 +75,7 @@ void SetUpFirstTime() noexcept {
     return;
   }
   LookForSimulatedGpu();
+  LookForPython();
   g_set_up.store(kReady, std::memory_order_release);
   Log("recording, threshold ns", nullptr, g_header->wait_threshold_ns.load(std::memory_order_relaxed));
   SayHelloWithoutThread();

@@ -43,6 +43,11 @@ void AddLevelChanged(LevelChanged changed) noexcept;
 using BeforeGoodbye = void (*)(bool exec) noexcept;
 void AddBeforeGoodbye(BeforeGoodbye before) noexcept;
 
+// Called on the streaming thread when the collector detaches the agent for good, before recording ends. At most 8 of
+// them; each must return soon. cupti: disable, flush, unsubscribe.
+using DetachFunction = void (*)() noexcept;
+void AddDetach(DetachFunction detach) noexcept;
+
 // True in a child after fork (any kind): CUDA and CUPTI must not be touched by the agent any more in this process.
 bool IsForkedChild() noexcept;
 
@@ -50,6 +55,10 @@ bool IsForkedChild() noexcept;
 // loaded module whose soname starts with `soname_prefix` (nullptr: none; "libcudart.so"). version nullptr: default. No
 // dlsym, no malloc, no lock but the loader's own (dl_iterate_phdr). Returns nullptr when there is none.
 void* ResolveNext(const char* name, const char* version, const char* soname_prefix) noexcept;
+
+// A variable exported by any loaded module, the program first; nullptr when there is none or nothing was loaded since the
+// last time somebody asked in vain.
+const void* FindVariable(const char* name, uint64_t* bytes) noexcept;
 
 // True when a module whose soname starts with the prefix is mapped.
 bool ModuleLoaded(const char* soname_prefix) noexcept;

@@ -6,6 +6,8 @@
 #include <link.h>
 #include <string.h>
 
+#include <atomic>
+
 #include "agent/entry/lifecycle.h"
 
 namespace stallscope::agent {
@@ -105,7 +107,8 @@ bool VersionFits(const Module& module, uint32_t index, const char* version) noex
 bool Matches(const Module& module, uint32_t index, const char* name, const char* version) noexcept {
   const ElfW(Sym)& symbol = module.symbols[index];
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-  if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 || (type != STT_FUNC && type != STT_GNU_IFUNC)) return false;
+  if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) return false;
+  if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT) return false;
   return strcmp(module.strings + symbol.st_name, name) == 0 && VersionFits(module, index, version);
 }
 
@@ -137,13 +140,13 @@ uint32_t FindBySysvHash(const Module& module, const char* name, const char* vers
   return 0;
 }
 
+uint32_t FindIndex(const Module& module, const char* name, const char* version) noexcept {
+  if (module.gnu_hash != nullptr) return FindByGnuHash(module, name, version);
+  return module.sysv_hash != nullptr ? FindBySysvHash(module, name, version) : 0;
+}
+
 void* Find(const Module& module, const char* name, const char* version) noexcept {
-  uint32_t index = 0;
-  if (module.gnu_hash != nullptr) {
-    index = FindByGnuHash(module, name, version);
-  } else if (module.sysv_hash != nullptr) {
-    index = FindBySysvHash(module, name, version);
-  }
+  const uint32_t index = FindIndex(module, name, version);
   if (index == 0) return nullptr;
   const ElfW(Sym)& symbol = module.symbols[index];
   const uintptr_t address = module.base + symbol.st_value;
@@ -188,7 +191,36 @@ int VisitForModule(dl_phdr_info* info, size_t, void* argument) noexcept {
   return search->module_found ? 1 : 0;
 }
 
+struct VariableSearch {
+  const char* name;
+  unsigned long long loads = 0;
+  const void* found = nullptr;
+  uint64_t bytes = 0;
+};
+constinit std::atomic<unsigned long long> g_loads_searched{0};
+
+int VisitForVariable(dl_phdr_info* info, size_t, void* argument) noexcept {
+  auto* search = static_cast<VariableSearch*>(argument);
+  search->loads = info->dlpi_adds;
+  if (search->loads == g_loads_searched.load(std::memory_order_relaxed)) return 1;
+  Module module;
+  if (!ReadModule(info, &module) || module.is_self) return 0;
+  const uint32_t index = FindIndex(module, search->name, nullptr);
+  if (index == 0 || ELF64_ST_TYPE(module.symbols[index].st_info) != STT_OBJECT) return 0;
+  search->found = reinterpret_cast<const void*>(module.base + module.symbols[index].st_value);
+  search->bytes = module.symbols[index].st_size;
+  return 1;
+}
+
 }  // namespace
+
+const void* FindVariable(const char* name, uint64_t* bytes) noexcept {
+  VariableSearch search = {name};
+  dl_iterate_phdr(VisitForVariable, &search);
+  if (search.found == nullptr) g_loads_searched.store(search.loads, std::memory_order_relaxed);
+  *bytes = search.bytes;
+  return search.found;
+}
 
 void* ResolveNext(const char* name, const char* version, const char* soname_prefix) noexcept {
   Search search = {name, version, soname_prefix};

@@ -30,6 +30,7 @@ void ResolveRealCalls() noexcept {
 #undef STALLSCOPE_X
   // An architecture or a C library without the old condition variables has one kind of them.
   if (g_real.condition_2_2_5.wait == nullptr) g_real.condition_2_2_5 = g_real.condition_2_3_2;
+  ResolveTimedCalls();
   stallscope_real_syscall = reinterpret_cast<void*>(g_real.syscall);
 }
 

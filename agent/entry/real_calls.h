@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -34,6 +35,15 @@ namespace stallscope::agent {
   X(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t*), nullptr)                                           \
   X(int, pthread_rwlock_wrlock, (pthread_rwlock_t*), nullptr)                                              \
   X(int, pthread_rwlock_trywrlock, (pthread_rwlock_t*), nullptr)                                           \
+  X(int, pthread_rwlock_timedrdlock, (pthread_rwlock_t*, const timespec*), nullptr)                        \
+  X(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t*, const timespec*), nullptr)                        \
+  X(int, pthread_rwlock_clockrdlock, (pthread_rwlock_t*, clockid_t, const timespec*), nullptr)             \
+  X(int, pthread_rwlock_clockwrlock, (pthread_rwlock_t*, clockid_t, const timespec*), nullptr)             \
+  X(int, pthread_timedjoin_np, (pthread_t, void**, const timespec*), nullptr)                              \
+  X(int, pthread_clockjoin_np, (pthread_t, void**, clockid_t, const timespec*), nullptr)                   \
+  X(int, ftrylockfile, (FILE*), nullptr)                                                                   \
+  X(void, flockfile, (FILE*), nullptr)                                                                     \
+  X(int, io_uring_enter, (unsigned, unsigned, unsigned, unsigned, sigset_t*), nullptr)                     \
   X(int, pthread_rwlock_unlock, (pthread_rwlock_t*), nullptr)                                              \
   X(int, pthread_spin_lock, (pthread_spinlock_t*), nullptr)                                                \
   X(int, pthread_spin_trylock, (pthread_spinlock_t*), nullptr)                                             \
@@ -130,6 +140,8 @@ extern "C" __attribute__((visibility("hidden"))) void* stallscope_real_syscall;
 
 // Any thread, any number of times: every run writes the same values.
 void ResolveRealCalls() noexcept;
+// The same for the calls of agent/os/timed_calls.h, whose hooks keep a table of their own.
+void ResolveTimedCalls() noexcept;
 
 // The table, resolved if some hook runs before the constructor. `probe` is the entry that the caller needs.
 #define STALLSCOPE_REAL(name)                                                        \

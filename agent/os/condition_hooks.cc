@@ -7,6 +7,8 @@
 
 #include "agent/entry/exports.h"
 #include "agent/entry/real_calls.h"
+#include "agent/os/python_lock.h"
+#include "agent/os/shared_objects.h"
 #include "agent/os/wait_frame.h"
 
 namespace stallscope::agent {
@@ -19,15 +21,31 @@ void EnsureResolved() noexcept {
 // The wait gives the mutex up, which lets its waiters go on like an unlock.
 void WakeMutexWaiters(pthread_mutex_t* mutex) noexcept {
   WakeFrame wake;
-  StartWake(&wake, AddressObject(mutex));
+  if (__builtin_expect(MutexIsShared(mutex), 0)) {
+    if (WaitedForElsewhere(mutex)) StartWakeSlow(&wake, AddressObject(mutex));
+  } else {
+    StartWake(&wake, AddressObject(mutex));
+  }
   FinishWake(wake, wire::OsCall::kPthreadMutexUnlock);
+}
+
+wire::OsCall NameOf(wire::OsCall call, uint64_t condition) noexcept {
+  return IsPythonLock(condition) ? wire::OsCall::kPythonGil : call;
+}
+
+// A 2.2.5 condition variable is a pointer to the real one, and nobody shares those between processes.
+void StartConditionWake(WakeFrame* wake, const RealConditions& real, pthread_cond_t* condition) noexcept {
+  if (__builtin_expect(SomebodyWaitsOn(AddressObject(condition)), 0) ||
+      (&real != &g_real.condition_2_2_5 && WaitedForElsewhere(condition))) {
+    StartWakeSlow(wake, AddressObject(condition));
+  }
 }
 
 int Wait(const RealConditions& real, pthread_cond_t* condition, pthread_mutex_t* mutex) noexcept {
   EnsureResolved();
   WakeMutexWaiters(mutex);
   WaitFrame frame;
-  StartWait(&frame, wire::OsCall::kPthreadCondWait, AddressObject(condition));
+  StartWait(&frame, NameOf(wire::OsCall::kPthreadCondWait, AddressObject(condition)), AddressObject(condition));
   const int result = real.wait(condition, mutex);
   FinishWait(&frame, {.result = -result});
   return result;
@@ -38,7 +56,7 @@ int TimedWait(const RealConditions& real, pthread_cond_t* condition, pthread_mut
   EnsureResolved();
   WakeMutexWaiters(mutex);
   WaitFrame frame;
-  StartWait(&frame, wire::OsCall::kPthreadCondTimedwait, AddressObject(condition));
+  StartWait(&frame, NameOf(wire::OsCall::kPthreadCondTimedwait, AddressObject(condition)), AddressObject(condition));
   const int result = real.timedwait(condition, mutex, deadline);
   // Which clock a condition variable uses is glibc's secret. Seconds since 1970 and seconds since boot are easily told
   // apart.
@@ -50,7 +68,7 @@ int TimedWait(const RealConditions& real, pthread_cond_t* condition, pthread_mut
 int Signal(const RealConditions& real, pthread_cond_t* condition) noexcept {
   EnsureResolved();
   WakeFrame wake;
-  StartWake(&wake, AddressObject(condition));
+  StartConditionWake(&wake, real, condition);
   const int result = real.signal(condition);
   FinishWake(wake, wire::OsCall::kPthreadCondSignal);
   return result;
@@ -59,7 +77,7 @@ int Signal(const RealConditions& real, pthread_cond_t* condition) noexcept {
 int Broadcast(const RealConditions& real, pthread_cond_t* condition) noexcept {
   EnsureResolved();
   WakeFrame wake;
-  StartWake(&wake, AddressObject(condition));
+  StartConditionWake(&wake, real, condition);
   const int result = real.broadcast(condition);
   FinishWake(wake, wire::OsCall::kPthreadCondBroadcast);
   return result;
@@ -103,7 +121,7 @@ STALLSCOPE_EXPORT(int, pthread_cond_clockwait,
   if (real == nullptr) return ENOSYS;
   WakeMutexWaiters(mutex);
   WaitFrame frame;
-  StartWait(&frame, wire::OsCall::kPthreadCondClockwait, AddressObject(condition));
+  StartWait(&frame, NameOf(wire::OsCall::kPthreadCondClockwait, AddressObject(condition)), AddressObject(condition));
   const int result = real(condition, mutex, clock, deadline);
   FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, clock, deadline)});
   return result;

@@ -43,7 +43,7 @@ STALLSCOPE_EXPORT(int, eventfd_write, (int fd, uint64_t value)) {
   return Transmit(wire::OsCall::kEventfdWrite, fd, WokenByWrite(fd), [&]() { return real(fd, value); });
 }
 
-// From here on: nothing is recorded, only noted who wakes whom.
+// From here on: also noted who wakes whom.
 
 STALLSCOPE_EXPORT(int, eventfd, (unsigned value, int flags)) {
   const int fd = STALLSCOPE_REAL(eventfd)(value, flags);
@@ -62,19 +62,28 @@ void NotePipe(int result, const int* ends) noexcept {
 }  // namespace
 
 STALLSCOPE_EXPORT(int, pipe, (int* ends)) {
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPipe, 0);
   const int result = STALLSCOPE_REAL(pipe)(ends);
+  FinishWait(&frame, {.result = result < 0 ? -errno : 0});
   NotePipe(result, ends);
   return result;
 }
 
 STALLSCOPE_EXPORT(int, pipe2, (int* ends, int flags)) {
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPipe2, 0);
   const int result = STALLSCOPE_REAL(pipe2)(ends, flags);
+  FinishWait(&frame, {.result = result < 0 ? -errno : 0});
   NotePipe(result, ends);
   return result;
 }
 
 STALLSCOPE_EXPORT(int, socketpair, (int domain, int type, int protocol, int* ends)) {
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kSocketpair, 0);
   const int result = STALLSCOPE_REAL(socketpair)(domain, type, protocol, ends);
+  FinishWait(&frame, {.result = result < 0 ? -errno : 0});
   if (result == 0) {
     SetFd(ends[0], FdKind::kPaired, ends[1]);
     SetFd(ends[1], FdKind::kPaired, ends[0]);

@@ -1,7 +1,8 @@
-// futex through syscall(): what C++ std::atomic::wait, Rust, Go's cgo parts and many thread pools block in.
+// Waits through syscall(): futex, what C++ std::atomic::wait, std::counting_semaphore, Rust, Go's cgo parts and many
+// thread pools block in; futex_waitv; io_uring_enter, also under its own name in liburing.
 //
 // syscall() is variadic and any of its calls may be special (vfork, clone), so the hook is a comparison and a jump;
-// only SYS_futex goes through C++.
+// only those three go through C++.
 #include <errno.h>
 #include <linux/futex.h>
 
@@ -63,8 +64,9 @@ extern "C" __attribute__((visibility("hidden"), used)) long stallscope_futex(lon
       return result;
     }
     case FutexEffect::kWakes: {
+      // The kernel says how many it woke, here or in another process: no need to look who waits.
       WakeFrame wake;
-      StartWake(&wake, object);
+      StartWakeSlow(&wake, object);
       const long result = real(number, address, operation, value, timeout, address2, value3);
       if (result > 0 || (result == 0 && (operation & FUTEX_CMD_MASK) == FUTEX_UNLOCK_PI)) {
         FinishWake(wake, wire::OsCall::kFutexWake);
@@ -75,6 +77,56 @@ extern "C" __attribute__((visibility("hidden"), used)) long stallscope_futex(lon
       break;
   }
   return real(number, address, operation, value, timeout, address2, value3);
+}
+
+// struct futex_waitv of linux/futex.h (5.16).
+struct FutexWaitv {
+  uint64_t value, address;
+  uint32_t flags, reserved;
+};
+
+extern "C" __attribute__((visibility("hidden"), used)) long stallscope_futex_waitv(long number, long waiters,
+                                                                                   long count, long flags, long timeout,
+                                                                                   long clock, long unused) {
+  auto* real = reinterpret_cast<SyscallFunction>(STALLSCOPE_REAL(syscall));
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kFutexWaitv, 0);
+  const long result = real(number, waiters, count, flags, timeout, clock, unused);
+  // The array may be no memory at all until the kernel has said which of its words was woken.
+  const auto* array = reinterpret_cast<const FutexWaitv*>(waiters);
+  const bool timed_out = result < 0 && errno == ETIMEDOUT;
+  FinishWait(&frame,
+             {.result = result < 0 ? -errno : static_cast<int32_t>(result),
+              .timeout_ns = timed_out ? DeadlineNs(frame, static_cast<clockid_t>(clock),
+                                                   reinterpret_cast<const timespec*>(timeout))
+                                      : wire::kNoTimeout},
+             result >= 0 && result < count ? array[result].address : 0);
+  return result;
+}
+
+extern "C" __attribute__((visibility("hidden"), used)) long stallscope_io_uring_enter(long number, long fd, long submit,
+                                                                                      long complete, long flags,
+                                                                                      long mask, long mask_bytes) {
+  auto* real = reinterpret_cast<SyscallFunction>(STALLSCOPE_REAL(syscall));
+  WaitFrame frame;
+  const uint64_t object = wire::FdObject(static_cast<int>(fd));
+  StartWait(&frame, wire::OsCall::kIoUringEnter, complete > 0 ? object : 0);
+  const long result = real(number, fd, submit, complete, flags, mask, mask_bytes);
+  FinishWait(&frame, {.result = result < 0 ? -errno : static_cast<int32_t>(result)}, object);
+  return result;
+}
+
+// liburing's own function of that name returns the negative error number.
+STALLSCOPE_EXPORT(int, io_uring_enter,
+                  (unsigned fd, unsigned submit, unsigned complete, unsigned flags, sigset_t* mask)) {
+  auto* real = STALLSCOPE_REAL(io_uring_enter);
+  if (real == nullptr) return -ENOSYS;
+  WaitFrame frame;
+  const uint64_t object = wire::FdObject(static_cast<int>(fd));
+  StartWait(&frame, wire::OsCall::kIoUringEnter, complete > 0 ? object : 0);
+  const int result = real(fd, submit, complete, flags, mask);
+  FinishWait(&frame, {.result = result}, object);
+  return result;
 }
 
 // errno for a system call that was made before the real syscall() was known.
@@ -94,6 +146,10 @@ __asm__(
     "  endbr64\n"
     "  cmpq $202, %rdi\n"  // SYS_futex
     "  je stallscope_futex\n"
+    "  cmpq $449, %rdi\n"  // SYS_futex_waitv
+    "  je stallscope_futex_waitv\n"
+    "  cmpq $426, %rdi\n"  // SYS_io_uring_enter
+    "  je stallscope_io_uring_enter\n"
     "  movq stallscope_real_syscall(%rip), %r11\n"
     "  testq %r11, %r11\n"
     "  je 1f\n"

@@ -4,9 +4,11 @@
 // too (EOWNERDEAD and ENOTRECOVERABLE of a robust mutex mean that it was taken or never will be; a retry would
 // deadlock).
 #include <errno.h>
+#include <stdio.h>
 
 #include "agent/entry/exports.h"
 #include "agent/entry/real_calls.h"
+#include "agent/os/shared_objects.h"
 #include "agent/os/wait_frame.h"
 
 namespace stallscope::agent {
@@ -22,7 +24,7 @@ __attribute__((noinline)) int LockContended(Lock* lock, int (*real)(Lock*), wire
   WaitFrame frame;
   StartWait(&frame, call, AddressObject(lock));
   const int result = real(lock);
-  FinishWait(&frame, {.result = -result});
+  FinishWait(&frame, {.result = -result, .any_length = true});
   return result;
 }
 
@@ -69,7 +71,12 @@ STALLSCOPE_EXPORT(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clocki
 }
 
 STALLSCOPE_EXPORT(int, pthread_mutex_unlock, (pthread_mutex_t * mutex)) {
-  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(mutex)), 1)) return STALLSCOPE_REAL(pthread_mutex_unlock)(mutex);
+  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(mutex)) && !MutexIsShared(mutex), 1)) {
+    return STALLSCOPE_REAL(pthread_mutex_unlock)(mutex);
+  }
+  if (!SomebodyWaitsOn(AddressObject(mutex)) && !WaitedForElsewhere(mutex)) {
+    return STALLSCOPE_REAL(pthread_mutex_unlock)(mutex);
+  }
   return UnlockWaitedFor(mutex, STALLSCOPE_REAL(pthread_mutex_unlock), wire::OsCall::kPthreadMutexUnlock);
 }
 
@@ -85,8 +92,57 @@ STALLSCOPE_EXPORT(int, pthread_rwlock_wrlock, (pthread_rwlock_t * lock)) {
   return LockContended(lock, STALLSCOPE_REAL(pthread_rwlock_wrlock), wire::OsCall::kPthreadRwlockWrlock);
 }
 
+namespace {
+
+// The four with a deadline. `clock` CLOCK_REALTIME for those that name none.
+template <typename Call>
+__attribute__((always_inline)) inline int LockUntil(pthread_rwlock_t* lock, int (*try_lock)(pthread_rwlock_t*),
+                                                    wire::OsCall name, clockid_t clock, const timespec* deadline,
+                                                    Call call) noexcept {
+  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return call();
+  int result = try_lock(lock);
+  if (__builtin_expect(result != EBUSY, 1)) return result;
+  WaitFrame frame;
+  StartWait(&frame, name, AddressObject(lock));
+  result = call();
+  FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, clock, ReadDeadline(deadline, result))});
+  return result;
+}
+
+}  // namespace
+
+STALLSCOPE_EXPORT(int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * lock, const timespec* deadline)) {
+  auto* real = STALLSCOPE_REAL(pthread_rwlock_timedrdlock);
+  return LockUntil(lock, STALLSCOPE_REAL(pthread_rwlock_tryrdlock), wire::OsCall::kPthreadRwlockTimedrdlock,
+                   CLOCK_REALTIME, deadline, [&]() { return real(lock, deadline); });
+}
+
+STALLSCOPE_EXPORT(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * lock, const timespec* deadline)) {
+  auto* real = STALLSCOPE_REAL(pthread_rwlock_timedwrlock);
+  return LockUntil(lock, STALLSCOPE_REAL(pthread_rwlock_trywrlock), wire::OsCall::kPthreadRwlockTimedwrlock,
+                   CLOCK_REALTIME, deadline, [&]() { return real(lock, deadline); });
+}
+
+STALLSCOPE_EXPORT(int, pthread_rwlock_clockrdlock,
+                  (pthread_rwlock_t * lock, clockid_t clock, const timespec* deadline)) {
+  auto* real = STALLSCOPE_REAL(pthread_rwlock_clockrdlock);
+  if (real == nullptr) return ENOSYS;
+  return LockUntil(lock, STALLSCOPE_REAL(pthread_rwlock_tryrdlock), wire::OsCall::kPthreadRwlockClockrdlock, clock,
+                   deadline, [&]() { return real(lock, clock, deadline); });
+}
+
+STALLSCOPE_EXPORT(int, pthread_rwlock_clockwrlock,
+                  (pthread_rwlock_t * lock, clockid_t clock, const timespec* deadline)) {
+  auto* real = STALLSCOPE_REAL(pthread_rwlock_clockwrlock);
+  if (real == nullptr) return ENOSYS;
+  return LockUntil(lock, STALLSCOPE_REAL(pthread_rwlock_trywrlock), wire::OsCall::kPthreadRwlockClockwrlock, clock,
+                   deadline, [&]() { return real(lock, clock, deadline); });
+}
+
 STALLSCOPE_EXPORT(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock)) {
-  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(lock)), 1)) return STALLSCOPE_REAL(pthread_rwlock_unlock)(lock);
+  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(lock)) && !WaitedForElsewhere(lock), 1)) {
+    return STALLSCOPE_REAL(pthread_rwlock_unlock)(lock);
+  }
   return UnlockWaitedFor(lock, STALLSCOPE_REAL(pthread_rwlock_unlock), wire::OsCall::kPthreadRwlockUnlock);
 }
 
@@ -97,8 +153,17 @@ STALLSCOPE_EXPORT(int, pthread_spin_lock, (pthread_spinlock_t * lock)) {
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadSpinLock, 0);
   result = STALLSCOPE_REAL(pthread_spin_lock)(lock);
-  FinishWait(&frame, {.result = -result}, AddressObject(lock));
+  FinishWait(&frame, {.result = -result, .any_length = true}, AddressObject(lock));
   return result;
+}
+
+// The lock inside a stdio stream. Its owner is not looked for: the unlock is inlined in most programs.
+STALLSCOPE_EXPORT(void, flockfile, (FILE * stream)) {
+  if (__builtin_expect(STALLSCOPE_REAL(ftrylockfile)(stream) == 0, 1)) return;
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kFlockfile, 0);
+  STALLSCOPE_REAL(flockfile)(stream);
+  FinishWait(&frame, {}, AddressObject(stream));
 }
 
 }  // namespace stallscope::agent

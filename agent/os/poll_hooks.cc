@@ -1,4 +1,4 @@
-// epoll, poll, select: waits for outside input, or for a wake-up through a descriptor.
+// epoll and poll: waits for outside input, or for a wake-up through a descriptor. (select: select_hooks.cc)
 #include <errno.h>
 
 #include "agent/entry/exports.h"
@@ -115,7 +115,10 @@ STALLSCOPE_EXPORT(int, epoll_pwait2,
 }
 
 STALLSCOPE_EXPORT(int, epoll_ctl, (int epoll_fd, int operation, int fd, epoll_event* event)) {
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kEpollCtl, 0);
   const int result = STALLSCOPE_REAL(epoll_ctl)(epoll_fd, operation, fd, event);
+  FinishWait(&frame, {.result = result < 0 ? -errno : 0}, wire::FdObject(epoll_fd));
   if (result == 0 && operation == EPOLL_CTL_ADD) {
     NoteSeenSet(epoll_fd);
     SetEpollSet(fd, epoll_fd);
@@ -174,26 +177,6 @@ STALLSCOPE_EXPORT(int, __ppoll_chk,
   }
   if (result == 0) result = real(fds, count, timeout, mask, fds_bytes);
   FinishPoll(&frame, fds, count, result, DurationNsAfter(timeout, result));
-  return result;
-}
-
-STALLSCOPE_EXPORT(int, select, (int count, fd_set* readable, fd_set* writable, fd_set* exceptional, timeval* timeout)) {
-  WaitFrame frame;
-  StartWait(&frame, wire::OsCall::kSelect, 0);
-  const int result = STALLSCOPE_REAL(select)(count, readable, writable, exceptional, timeout);
-  // Linux has overwritten the timeout with what was left of it, and before the call the pointer must not be trusted: a
-  // select that ran into its timeout tells it by its duration.
-  FinishWait(&frame, Outcome(result, wire::kNoTimeout));
-  return result;
-}
-
-STALLSCOPE_EXPORT(int, pselect,
-                  (int count, fd_set* readable, fd_set* writable, fd_set* exceptional, const timespec* timeout,
-                   const sigset_t* mask)) {
-  WaitFrame frame;
-  StartWait(&frame, wire::OsCall::kPselect, 0);
-  const int result = STALLSCOPE_REAL(pselect)(count, readable, writable, exceptional, timeout, mask);
-  FinishWait(&frame, Outcome(result, DurationNsAfter(timeout, result)));
   return result;
 }
 

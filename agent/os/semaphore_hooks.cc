@@ -4,6 +4,7 @@
 
 #include "agent/entry/exports.h"
 #include "agent/entry/real_calls.h"
+#include "agent/os/shared_objects.h"
 #include "agent/os/wait_frame.h"
 
 namespace stallscope::agent {
@@ -31,7 +32,7 @@ STALLSCOPE_EXPORT(int, sem_wait, (sem_t * semaphore)) {
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kSemWait, AddressObject(semaphore));
   const int result = STALLSCOPE_REAL(sem_wait)(semaphore);
-  FinishWait(&frame, {.result = ResultOf(result)});
+  FinishWait(&frame, {.result = ResultOf(result), .any_length = true});
   return result;
 }
 
@@ -61,7 +62,9 @@ STALLSCOPE_EXPORT(int, sem_clockwait, (sem_t * semaphore, clockid_t clock, const
 
 STALLSCOPE_EXPORT(int, sem_post, (sem_t * semaphore)) {
   WakeFrame wake;
-  StartWake(&wake, AddressObject(semaphore));
+  if (__builtin_expect(SomebodyWaitsOn(AddressObject(semaphore)) || WaitedForElsewhere(semaphore), 0)) {
+    StartWakeSlow(&wake, AddressObject(semaphore));
+  }
   const int result = STALLSCOPE_REAL(sem_post)(semaphore);
   if (result == 0) FinishWake(wake, wire::OsCall::kSemPost);
   return result;

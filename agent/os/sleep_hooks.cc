@@ -70,12 +70,21 @@ STALLSCOPE_EXPORT(int, usleep, (useconds_t microseconds)) {
   return result;
 }
 
-STALLSCOPE_EXPORT(int, sched_yield, ()) {
+namespace {
+
+int Yield() noexcept {
   if (__builtin_expect(!ProcessRecords(), 0) && !AdoptChild()) return STALLSCOPE_REAL(sched_yield)();
   const uint64_t begin_ticks = FastTicks();
   const int result = STALLSCOPE_REAL(sched_yield)();
   NoteYield(begin_ticks, FastTicks());
   return result;
 }
+
+}  // namespace
+
+STALLSCOPE_EXPORT(int, sched_yield, ()) { return Yield(); }
+
+// Of programs linked before glibc 2.34; the same function there.
+STALLSCOPE_EXPORT(int, pthread_yield, ()) { return Yield(); }
 
 }  // namespace stallscope::agent

@@ -4,6 +4,8 @@
 #include "agent/entry/exports.h"
 #include "agent/entry/lifecycle.h"
 #include "agent/entry/real_calls.h"
+#include "agent/os/python_lock.h"
+#include "agent/os/shared_objects.h"
 #include "agent/os/wait_frame.h"
 
 namespace stallscope::agent {
@@ -12,8 +14,13 @@ STALLSCOPE_EXPORT(int, pthread_create,
                   (pthread_t * thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument)) {
   const int error = errno;
   EnsureStreaming();
+  LookForPython();
   errno = error;
-  return STALLSCOPE_REAL(pthread_create)(thread, attributes, start, argument);
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPthreadCreate, 0);
+  const int result = STALLSCOPE_REAL(pthread_create)(thread, attributes, start, argument);
+  FinishWait(&frame, {.result = -result}, result == 0 ? static_cast<uint64_t>(*thread) : 0);
+  return result;
 }
 
 STALLSCOPE_EXPORT(int, pthread_join, (pthread_t thread, void** value)) {
@@ -24,10 +31,37 @@ STALLSCOPE_EXPORT(int, pthread_join, (pthread_t thread, void** value)) {
   return result;
 }
 
+STALLSCOPE_EXPORT(int, pthread_timedjoin_np, (pthread_t thread, void** value, const timespec* deadline)) {
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPthreadTimedjoinNp, 0);
+  const int result = STALLSCOPE_REAL(pthread_timedjoin_np)(thread, value, deadline);
+  const timespec* read = result == ETIMEDOUT ? deadline : nullptr;  // of a thread that had ended it is not looked at
+  FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, CLOCK_REALTIME, read)},
+             static_cast<uint64_t>(thread));
+  return result;
+}
+
+STALLSCOPE_EXPORT(int, pthread_clockjoin_np,
+                  (pthread_t thread, void** value, clockid_t clock, const timespec* deadline)) {
+  auto* real = STALLSCOPE_REAL(pthread_clockjoin_np);
+  if (real == nullptr) return ENOSYS;
+  WaitFrame frame;
+  StartWait(&frame, wire::OsCall::kPthreadClockjoinNp, 0);
+  const int result = real(thread, value, clock, deadline);
+  FinishWait(&frame,
+             {.result = -result, .timeout_ns = DeadlineNs(frame, clock, result == ETIMEDOUT ? deadline : nullptr)},
+             static_cast<uint64_t>(thread));
+  return result;
+}
+
 STALLSCOPE_EXPORT(int, pthread_barrier_wait, (pthread_barrier_t * barrier)) {
   // The last to arrive does not wait: it wakes the others. It is the one that glibc calls the serial thread.
   WakeFrame wake;
-  StartWake(&wake, AddressObject(barrier));
+  if (__builtin_expect(IsShared(barrier), 0)) {
+    StartWakeSlow(&wake, AddressObject(barrier));
+  } else {
+    StartWake(&wake, AddressObject(barrier));
+  }
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadBarrierWait, AddressObject(barrier));
   const int result = STALLSCOPE_REAL(pthread_barrier_wait)(barrier);

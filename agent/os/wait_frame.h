@@ -34,6 +34,7 @@ struct WaitOutcome {
   int32_t result = 0;                      // return value, or -errno
   uint64_t timeout_ns = wire::kNoTimeout;  // asked for
   uint32_t count = 0;                      // ready descriptors
+  bool any_length = false;                 // recorded below the threshold too (BlockingRule::kContended)
 };
 
 // A collapsed storm of sched_yield calls that is open on this thread ends here.
@@ -63,6 +64,21 @@ __attribute__((always_inline)) inline void StartWait(WaitFrame* frame, wire::OsC
       ReplaceWait(thread, wire::RecordKind::kWait, static_cast<uint16_t>(call), object, frame->begin_ticks, address);
 }
 
+// The same for calls that nobody is looked for who ends them: the object is shown while the call lasts, and no waiter is
+// announced. `address`: of the hook's stack frame.
+inline void StartWaitUnannounced(WaitFrame* frame, wire::OsCall call, uint64_t object, uintptr_t address) noexcept {
+  if (__builtin_expect(!ProcessRecords(), 0) && !AdoptChild()) return;
+  ThreadState* thread = CurrentThread();
+  if (__builtin_expect(thread == nullptr, 0)) return;
+  if (__builtin_expect(thread->yield_count != 0, 0)) CloseYieldStorm(thread);
+  frame->thread = thread;
+  frame->object = 0;
+  frame->call = call;
+  frame->begin_ticks = FastTicks();
+  frame->saved =
+      ReplaceWait(thread, wire::RecordKind::kWait, static_cast<uint16_t>(call), object, frame->begin_ticks, address);
+}
+
 // `object`: 0 keeps the one of StartWait; a poll learns only at its end which descriptor it was about.
 __attribute__((always_inline)) inline void FinishWait(WaitFrame* frame, const WaitOutcome& outcome,
                                                       uint64_t object = 0) noexcept {
@@ -76,7 +92,7 @@ __attribute__((always_inline)) inline void FinishWait(WaitFrame* frame, const Wa
   const uint64_t threshold_ticks = (g_header->wait_threshold_ns.load(std::memory_order_relaxed) *
                                     g_ticks_per_ns_q20.load(std::memory_order_relaxed)) >>
                                    20;
-  if (duration_ticks < threshold_ticks) return CountShortWaitOf(thread);
+  if (duration_ticks < threshold_ticks && !outcome.any_length) return CountShortWaitOf(thread);
   CommitTo(thread, {.begin = frame->begin_ticks,
                     .duration = duration_ticks,
                     .object = object != 0 ? object : frame->object,

@@ -19,6 +19,7 @@ bool CanBeWoken(const Call& call) {
   using wire::WaitKind;
   switch (WaitKindOf(call)) {
     case WaitKind::kLock:
+    case WaitKind::kGil:
     case WaitKind::kCondition:
     case WaitKind::kSemaphore:
     case WaitKind::kBarrier:
@@ -75,6 +76,9 @@ Line LineOfCall(const Call& call) {
         return Line::kHostSleep;
       case WaitKind::kSpin:
         return Line::kHostSpin;
+      case WaitKind::kGil:
+        return Line::kHostGil;
+      case WaitKind::kSystem:
       case WaitKind::kNone:
         return Line::kHostCpu;
     }

@@ -1,12 +1,12 @@
 // The calls the agent hooks on the OS side, as numbers that cross the process border.
 //
-// What it is: the one list of hooked OS calls. The agent's hooks, the names on every screen, the wait kinds of the budget and the
-// documentation table all come from it. Written by: nobody at run time. Numbers are stored in captures: append only, never reorder.
-//
-// X(enumerator, "name shown (nsys spelling)", wait kind, object kind)
+// What it is: the numbers of the hooked OS calls (the table itself is proto/wire/os_calls.h), and those of CUDA calls, GPU
+// operations and marks. Written by: nobody at run time. Numbers are stored in captures: append only, never reorder.
 #pragma once
 
 #include <cstdint>
+
+#include "proto/wire/os_calls.h"
 
 namespace stallscope::wire {
 
@@ -24,6 +24,8 @@ enum class WaitKind : uint8_t {
   kFile = 9,       // read/write on a file                -> host.io
   kSleep = 10,     // on purpose                          -> host.sleep
   kSpin = 11,      // sched_yield storms, query loops     -> host.spin
+  kGil = 12,       // the Python interpreter lock         -> host.gil
+  kSystem = 13,    // kernel calls that change something and wait for nobody -> host.cpu
 };
 
 // What Record::object holds for the call. Objects are compared within one process only.
@@ -34,57 +36,19 @@ enum class ObjectKind : uint8_t {
   kThread = 3,   // pthread_t of the joined thread
 };
 
-#define STALLSCOPE_OS_CALLS(X)                                             \
-  X(kPthreadMutexLock, "pthread_mutex_lock", kLock, kAddress)              \
-  X(kPthreadMutexTimedlock, "pthread_mutex_timedlock", kLock, kAddress)    \
-  X(kPthreadMutexClocklock, "pthread_mutex_clocklock", kLock, kAddress)    \
-  X(kPthreadMutexUnlock, "pthread_mutex_unlock", kNone, kAddress)          \
-  X(kPthreadRwlockRdlock, "pthread_rwlock_rdlock", kLock, kAddress)        \
-  X(kPthreadRwlockWrlock, "pthread_rwlock_wrlock", kLock, kAddress)        \
-  X(kPthreadRwlockUnlock, "pthread_rwlock_unlock", kNone, kAddress)        \
-  X(kPthreadSpinLock, "pthread_spin_lock", kLock, kAddress)                \
-  X(kPthreadCondWait, "pthread_cond_wait", kCondition, kAddress)           \
-  X(kPthreadCondTimedwait, "pthread_cond_timedwait", kCondition, kAddress) \
-  X(kPthreadCondClockwait, "pthread_cond_clockwait", kCondition, kAddress) \
-  X(kPthreadCondSignal, "pthread_cond_signal", kNone, kAddress)            \
-  X(kPthreadCondBroadcast, "pthread_cond_broadcast", kNone, kAddress)      \
-  X(kSemWait, "sem_wait", kSemaphore, kAddress)                            \
-  X(kSemTimedwait, "sem_timedwait", kSemaphore, kAddress)                  \
-  X(kSemClockwait, "sem_clockwait", kSemaphore, kAddress)                  \
-  X(kSemPost, "sem_post", kNone, kAddress)                                 \
-  X(kPthreadBarrierWait, "pthread_barrier_wait", kBarrier, kAddress)       \
-  X(kPthreadJoin, "pthread_join", kJoin, kThread)                          \
-  X(kFutexWait, "futex", kFutex, kAddress)                                 \
-  X(kFutexWake, "futex_wake", kNone, kAddress)                             \
-  X(kEpollWait, "epoll_wait", kPoll, kFd)                                  \
-  X(kEpollPwait, "epoll_pwait", kPoll, kFd)                                \
-  X(kEpollPwait2, "epoll_pwait2", kPoll, kFd)                              \
-  X(kPoll, "poll", kPoll, kFd)                                             \
-  X(kPpoll, "ppoll", kPoll, kFd)                                           \
-  X(kSelect, "select", kPoll, kNone)                                       \
-  X(kPselect, "pselect", kPoll, kNone)                                     \
-  X(kRead, "read", kIpc, kFd)                                              \
-  X(kWrite, "write", kIpc, kFd)                                            \
-  X(kReadv, "readv", kIpc, kFd)                                            \
-  X(kWritev, "writev", kIpc, kFd)                                          \
-  X(kRecv, "recv", kIpc, kFd)                                              \
-  X(kRecvfrom, "recvfrom", kIpc, kFd)                                      \
-  X(kRecvmsg, "recvmsg", kIpc, kFd)                                        \
-  X(kSend, "send", kIpc, kFd)                                              \
-  X(kSendto, "sendto", kIpc, kFd)                                          \
-  X(kSendmsg, "sendmsg", kIpc, kFd)                                        \
-  X(kEventfdRead, "eventfd_read", kIpc, kFd)                               \
-  X(kEventfdWrite, "eventfd_write", kIpc, kFd)                             \
-  X(kNanosleep, "nanosleep", kSleep, kNone)                                \
-  X(kClockNanosleep, "clock_nanosleep", kSleep, kNone)                     \
-  X(kUsleep, "usleep", kSleep, kNone)                                      \
-  X(kSchedYield, "sched_yield", kSpin, kNone)                              \
-  X(kPthreadCreate, "pthread_create", kNone, kThread)                      \
-  X(kAccept, "accept", kIpc, kFd)                                          \
-  X(kConnect, "connect", kIpc, kFd)
+// What a hook does around the call.
+enum class BlockingRule : uint8_t {
+  kTimed = 0,  // timed always; recorded from the threshold on
+  kContended =
+      1,  // tried first; timed and recorded whenever it was held, however short: Nsight Systems' five lock calls
+  kTryFirst = 2,  // tried first; timed when it must wait; recorded from the threshold on
+  kBuffered = 3,  // passed through while the stream's buffer serves it; else as kTimed
+  kStorm = 4,     // calls in a row become one record with a count
+  kWake = 5,      // recorded as a wake-up, only while somebody waits on the object
+};
 
 enum class OsCall : uint16_t {
-#define STALLSCOPE_X(id, name, wait, object) id,
+#define STALLSCOPE_X(id, name, wait, object, rule, symbols) id,
   STALLSCOPE_OS_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
       kCount
@@ -94,11 +58,14 @@ struct OsCallInfo {
   const char* name;
   WaitKind wait;
   ObjectKind object;
+  BlockingRule rule;
+  const char* symbols;
 };
 
 // Indexed by OsCall. A number past the end came from a newer agent: show it as "os_call_<n>".
 inline constexpr OsCallInfo kOsCalls[] = {
-#define STALLSCOPE_X(id, name, wait, object) {name, WaitKind::wait, ObjectKind::object},
+#define STALLSCOPE_X(id, name, wait, object, rule, symbols) \
+  {name, WaitKind::wait, ObjectKind::object, BlockingRule::rule, symbols},
     STALLSCOPE_OS_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
 };

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks libstallscope.so as a binary: what it needs, exports and takes from the program it is loaded into.
 
-usage: agent_binary.py LIBRARY EXPORTS_ALLOW_LIST
+usage: agent_binary.py LIBRARY EXPORTS_ALLOW_LIST OS_CALLS_H
+  OS_CALLS_H  the table of OS calls: what its rows name must be exported, and may be
 """
 import re
 import subprocess
@@ -37,12 +38,21 @@ def tls_bytes(library):
     return 0
 
 
-def problems(library, allow_list):
+def table_symbols(os_calls_h):
+    """What the rows of the table export, with versions where they have them."""
+    text = open(os_calls_h).read()
+    table = text[text.index("#define STALLSCOPE_OS_CALLS(X)"):text.index("#define STALLSCOPE_OS_CALLS_LEFT_ALONE(X)")]
+    rows = re.findall(r'X\(\s*k\w+,\s*"\w+",\s*k\w+,\s*k\w+,\s*k\w+,[\s\\]*"([^"]+)"', table)
+    assert len(rows) == table.count("X(k"), "a row of the table does not read like the others"
+    return {symbol for row in rows for symbol in row.split()}
+
+
+def problems(library, allow_list, os_calls_h):
     for name in sorted(needed(library) - MAY_NEED):
         yield f"NEEDED {name}: only libc may be needed"
     patterns = [line.strip() for line in open(allow_list) if line.strip() and not line.startswith("#")]
     allowed = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
-    exported = set()
+    exported, hooks = set(), table_symbols(os_calls_h)
     for kind, name in symbols(library):
         if kind == "U" or kind == "w":
             version = re.search(r"@GLIBC_(\d+)\.(\d+)", name)
@@ -52,10 +62,10 @@ def problems(library, allow_list):
                 yield f"{name}: undefined without a version, so not from libc"
         else:
             exported.add(name)
-            if not allowed.fullmatch(name):
-                yield f"{name}: exported, but not in {allow_list}"
-    if len(exported) < 60:
-        yield f"only {len(exported)} names are exported: the hooks are missing"
+            if not allowed.fullmatch(name) and name not in hooks:
+                yield f"{name}: exported, but neither in {allow_list} nor in {os_calls_h}"
+    for name in sorted(hooks - exported):
+        yield f"{name}: in {os_calls_h}, but not exported: nothing is hooked"
     tls = tls_bytes(library)
     if tls == 0 or tls > MOST_TLS_BYTES:
         yield f"static TLS is {tls} bytes, must be 1 to {MOST_TLS_BYTES}"
@@ -70,7 +80,7 @@ def problems(library, allow_list):
 
 
 def main():
-    found = list(problems(*sys.argv[1:3]))
+    found = list(problems(*sys.argv[1:4]))
     for problem in found:
         print(problem)
     return 1 if found else 0

@@ -1,16 +1,22 @@
 /* Blocks once in each hooked wait, woken by a second thread where a thread can wake it. Prints "NAME OBJECT" for each,
    OBJECT as the agent must record it (0: not checked). Waits last 3 ms at least, so that nothing else looks like them.
  */
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #include "check.h"
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -22,6 +28,7 @@ static sem_t semaphore;
 static int pipe_ends[2], sockets[2], event_fd, epoll_fd, word;
 static int holding, spins;
 static char bytes[64];
+static FILE *stream_locked;
 
 /* Is the first thread asleep, that is, in the call under test? */
 static int first_sleeps(void) {
@@ -92,6 +99,10 @@ static void *helper(void *argument) {
     case 14:
       hold(), sendto(sockets[1], bytes, 1, 0, NULL, 0);
       break;
+    case 16:
+      stream_locked = fopen("/dev/null", "w");
+      flockfile(stream_locked), hold(), funlockfile(stream_locked);
+      break;
     case 15:
       hold(), sendmsg(sockets[1], &message, 0);
       break;
@@ -108,6 +119,12 @@ static pthread_t start(int what) {
 #define FD(fd) (0x7fff000000000000ul | (unsigned)(fd))
 #define ADDRESS(pointer) ((unsigned long)(pointer))
 #define TELL(name, object, woken) printf("%s %lu %d\n", name, (unsigned long)(object), woken)
+#define WITH_NAME(what, statement)  \
+  do {                              \
+    pthread_t thread = start(what); \
+    statement;                      \
+    pthread_join(thread, NULL);     \
+  } while (0)
 #define WITH(what, name, object, woken, statement) \
   do {                                             \
     pthread_t thread = start(what);                \
@@ -143,6 +160,14 @@ int main(void) {
        (pthread_rwlock_rdlock(&rwlock), pthread_rwlock_unlock(&rwlock)));
   WITH(1, "pthread_rwlock_wrlock", ADDRESS(&rwlock), 1,
        (pthread_rwlock_wrlock(&rwlock), pthread_rwlock_unlock(&rwlock)));
+  WITH(1, "pthread_rwlock_timedrdlock", ADDRESS(&rwlock), 1,
+       (pthread_rwlock_timedrdlock(&rwlock, &late), pthread_rwlock_unlock(&rwlock)));
+  WITH(1, "pthread_rwlock_timedwrlock", ADDRESS(&rwlock), 1,
+       (pthread_rwlock_timedwrlock(&rwlock, &late), pthread_rwlock_unlock(&rwlock)));
+  WITH(1, "pthread_rwlock_clockrdlock", ADDRESS(&rwlock), 1,
+       (pthread_rwlock_clockrdlock(&rwlock, CLOCK_MONOTONIC, &late_monotonic), pthread_rwlock_unlock(&rwlock)));
+  WITH(1, "pthread_rwlock_clockwrlock", ADDRESS(&rwlock), 1,
+       (pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &late_monotonic), pthread_rwlock_unlock(&rwlock)));
   WITH(2, "pthread_spin_lock", ADDRESS(&spin), 0, (pthread_spin_lock(&spin), pthread_spin_unlock(&spin)));
   WITH(3, "pthread_cond_wait", ADDRESS(&condition), 1,
        (pthread_mutex_lock(&mutex), pthread_cond_wait(&condition, &mutex), pthread_mutex_unlock(&mutex)));
@@ -158,6 +183,29 @@ int main(void) {
   pthread_t joined = start(7);
   pthread_join(joined, NULL);
   TELL("pthread_join", joined, 0);
+  joined = start(7);
+  pthread_timedjoin_np(joined, NULL, &late);
+  TELL("pthread_timedjoin_np", joined, 0);
+  joined = start(7);
+  pthread_clockjoin_np(joined, NULL, CLOCK_MONOTONIC, &late_monotonic);
+  TELL("pthread_clockjoin_np", joined, 0);
+  /* The kernel's struct futex_waitv: value, address, flags (32 bits, private). Linux 5.16. */
+  struct {
+    uint64_t value, address;
+    uint32_t flags, reserved;
+  } words = {0, (uint64_t)(uintptr_t)&word, 2 | 128, 0};
+  int no_waitv = 0;
+  word = 0;
+  WITH_NAME(
+      8, while (__atomic_load_n(&word, __ATOMIC_SEQ_CST) ==
+                0) if (syscall(449, &words, 1, 0, NULL, CLOCK_MONOTONIC) < 0 && errno == ENOSYS) {
+        no_waitv = 1;
+        sleep_ms(1);
+      });
+  if (!no_waitv) TELL("futex_waitv", ADDRESS(&word), 1);
+  word = 0;
+  WITH_NAME(16, (flockfile(stream_locked), funlockfile(stream_locked)));
+  TELL("flockfile", ADDRESS(stream_locked), 0);
   WITH(8, "futex", ADDRESS(&word), 1,
        while (__atomic_load_n(&word, __ATOMIC_SEQ_CST) == 0)
            syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0));
@@ -183,13 +231,70 @@ int main(void) {
   fd_set set;
   FD_ZERO(&set);
   FD_SET(pipe_ends[0], &set);
-  WITH(11, "select", 0, 0, (select(pipe_ends[0] + 1, &set, NULL, NULL, NULL), read(pipe_ends[0], bytes, 1)));
-  WITH(11, "pselect", 0, 0, (pselect(pipe_ends[0] + 1, &set, NULL, NULL, &minute, NULL), read(pipe_ends[0], bytes, 1)));
+  WITH(11, "select", FD(pipe_ends[0]), 1,
+       (select(pipe_ends[0] + 1, &set, NULL, NULL, NULL), read(pipe_ends[0], bytes, 1)));
+  WITH(11, "pselect", FD(pipe_ends[0]), 1,
+       (pselect(pipe_ends[0] + 1, &set, NULL, NULL, &minute, NULL), read(pipe_ends[0], bytes, 1)));
   WITH(11, "read", FD(pipe_ends[0]), 1, read(pipe_ends[0], bytes, 1));
   WITH(12, "readv", FD(pipe_ends[0]), 1, readv(pipe_ends[0], &piece, 1));
   WITH(13, "recv", FD(sockets[0]), 1, recv(sockets[0], bytes, 1, 0));
   WITH(14, "recvfrom", FD(sockets[0]), 1, recvfrom(sockets[0], bytes, 1, 0, NULL, NULL));
   WITH(15, "recvmsg", FD(sockets[0]), 1, recvmsg(sockets[0], &message, 0));
+  /* Calls that are only timed: a child that sleeps, a lock of another process, a queue, a timer's signal. */
+  pid_t child = fork();
+  if (child == 0) usleep(5000), _exit(0);
+  waitpid(child, NULL, 0);
+  TELL("waitpid", 0, 0);
+  child = fork();
+  if (child == 0) usleep(5000), _exit(0);
+  siginfo_t information;
+  waitid(P_PID, child, &information, WEXITED);
+  TELL("waitid", 0, 0);
+  int lock_fd = fileno(tmpfile()), ready[2];
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/self/fd/%d", lock_fd);
+  MUST(pipe(ready) == 0);
+  child = fork();
+  if (child == 0) {
+    int own = open(path, O_RDWR);
+    flock(own, LOCK_EX), write(ready[1], bytes, 1), usleep(20000), _exit(0);
+  }
+  read(ready[0], bytes, 1);
+  flock(lock_fd, LOCK_EX);
+  TELL("flock", FD(lock_fd), 0);
+  waitpid(child, NULL, 0);
+  int queue = msgget(IPC_PRIVATE, 0600);
+  struct {
+    long type;
+    char text[8];
+  } letter = {1, ""};
+  child = fork();
+  if (child == 0) usleep(10000), msgsnd(queue, &letter, 8, 0), _exit(0);
+  msgrcv(queue, &letter, 8, 0, 0);
+  TELL("msgrcv", 0, 0);
+  msgctl(queue, IPC_RMID, NULL);
+  waitpid(child, NULL, 0);
+  system("sleep 0.01");
+  TELL("system", 0, 0);
+  sigset_t alarms;
+  int number;
+  sigemptyset(&alarms), sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+  struct itimerval soon = {{0, 0}, {0, 5000}};
+  setitimer(ITIMER_REAL, &soon, NULL);
+  sigwait(&alarms, &number);
+  TELL("sigwait", 0, 0);
+  setitimer(ITIMER_REAL, &soon, NULL);
+  sigtimedwait(&alarms, &information, &minute);
+  TELL("sigtimedwait", 0, 0);
+  FILE *piped = popen("sleep 0.01; echo done", "r");
+  fgets(bytes, sizeof(bytes), piped);
+  TELL("fgets", FD(fileno(piped)), 0);
+  pclose(piped);
+  piped = popen("sleep 0.01; echo done", "r");
+  getc(piped);
+  TELL("getc", FD(fileno(piped)), 0);
+  pclose(piped);
   WITH(10, "eventfd_read", FD(event_fd), 1, eventfd_read(event_fd, &value));
   nanosleep(&ms3, NULL);
   TELL("nanosleep", 0, 0);
