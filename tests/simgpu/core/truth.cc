@@ -24,6 +24,16 @@ const char* KindName(const Work& work) {
   }
 }
 
+// A name as it may stand between the quotes of JSON.
+std::string Escaped(const std::string& name) {
+  std::string escaped;
+  for (char c : name) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return escaped;
+}
+
 int ThreadId() {
   thread_local const int thread_id = static_cast<int>(syscall(SYS_gettid));
   return thread_id;
@@ -82,7 +92,7 @@ void TruthLog::Write() {
     std::fprintf(file,
                  "{\"op\":\"%s\",\"name\":\"%s\",\"graph_id\":%u,\"stream\":%u,\"correlation_id\":%u,"
                  "\"tid\":%d,\"queued_ns\":%" PRIu64 ",\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
-                 line.kind, line.kernel == nullptr ? "" : line.kernel->name.c_str(), line.graph_id, line.stream_id,
+                 line.kind, line.kernel == nullptr ? "" : Escaped(line.kernel->name).c_str(), line.graph_id, line.stream_id,
                  line.correlation_id, line.thread_id, line.queued_ns, line.span.begin_ns, line.span.end_ns);
   }
   for (const WaitLine& line : waits_) {
