@@ -7,6 +7,7 @@
 #include "agent/cupti/own_cost.h"
 #include "agent/cupti/session_state.h"
 #include "agent/hot/process_state.h"
+#include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
 
 namespace stallscope::agent {
@@ -27,10 +28,8 @@ class MayRecord {
   uint16_t inside_;
 };
 
-}  // namespace
-
 // On a thread of the program, inside a CUDA call.
-void CUPTIAPI RequestActivityBuffer(uint8_t** buffer, size_t* bytes, size_t* max_records) {
+void CUPTIAPI Request(uint8_t** buffer, size_t* bytes, size_t* max_records) {
   *buffer = g_cupti_session.pool.Take();
   *bytes = BufferPool::kBufferBytes;
   *max_records = 0;  // as many as fit
@@ -38,15 +37,16 @@ void CUPTIAPI RequestActivityBuffer(uint8_t** buffer, size_t* bytes, size_t* max
 
 // On CUPTI's worker, or on the thread that flushes. CUPTI is not called back but for its parser and its drop count, and
 // no lock is held that a thread of the program could want.
-void CUPTIAPI CompleteActivityBuffer(CUcontext context, uint32_t stream_id, uint8_t* buffer, size_t,
-                                     size_t valid_bytes) {
+void CUPTIAPI Complete(CUcontext context, uint32_t stream_id, uint8_t* buffer, size_t, size_t valid_bytes) {
   CuptiSession& session = g_cupti_session;
   const int saved_errno = errno;
+  session.completions.fetch_add(1, std::memory_order_relaxed);
+  if (session.pid.load(std::memory_order_relaxed) != static_cast<int32_t>(RawSyscall(SYS_getpid))) return;
   if (!session.pool.Owns(buffer)) {
     // The discard buffer: several threads may have written it at once, so it is not read. How much was lost is told by
-    // its length in records of a kernel, the longest kind.
+    // its length in records of a kernel, the longest kind. Any other buffer belongs to a client that was here before.
     const uint32_t record_bytes = sizeof(CUpti_ActivityKernel10);
-    Count(Counter::kCuptiDropped, (valid_bytes + record_bytes - 1) / record_bytes);
+    if (session.pool.IsDiscard(buffer)) Count(Counter::kCuptiDropped, (valid_bytes + record_bytes - 1) / record_bytes);
     errno = saved_errno;
     return;
   }
@@ -56,14 +56,14 @@ void CUPTIAPI CompleteActivityBuffer(CUcontext context, uint32_t stream_id, uint
   {
     const MayRecord may_record;
     UseBigRing();
-    if (!session.own_clock) session.decoder.SetClockOffset(LibraryClockOffset(session.cupti.cuptiGetTimestamp));
+    session.decoder.SetClockOffset(session.own_clock ? 0 : LibraryClockOffset(&session.cupti));
     session.operations.fetch_add(session.decoder.Decode(buffer, valid_bytes, MonotonicNs()), std::memory_order_relaxed);
   }
   {
     const InsideAgent inside;
     size_t dropped = 0;
-    if (session.cupti.cuptiActivityGetNumDroppedRecords(context, stream_id, &dropped) == CUPTI_SUCCESS &&
-        dropped != 0) {
+    if (session.phase.load(std::memory_order_acquire) == CuptiPhase::kActive &&
+        session.cupti.TakeDropped(context, stream_id, &dropped) == CUPTI_SUCCESS && dropped != 0) {
       Count(Counter::kCuptiDropped, dropped);
     }
     session.pool.Return(buffer);
@@ -74,5 +74,16 @@ void CUPTIAPI CompleteActivityBuffer(CUcontext context, uint32_t stream_id, uint
   if (count_cost) AddOwnCost(ThreadCpuNs() - cpu_before_ns);
   errno = saved_errno;
 }
+
+void CUPTIAPI RequestForSubscriber(uint8_t** buffer, size_t* bytes, size_t* max_records, void*) {
+  Request(buffer, bytes, max_records);
+}
+void CUPTIAPI CompleteOfSubscriber(uint8_t* buffer, size_t bytes, size_t valid_bytes, void*) {
+  Complete(nullptr, 0, buffer, bytes, valid_bytes);
+}
+
+}  // namespace
+
+const BufferFunctions kBufferFunctions = {Request, Complete, RequestForSubscriber, CompleteOfSubscriber};
 
 }  // namespace stallscope::agent

@@ -1,5 +1,7 @@
 #include "agent/cupti/activity_decoder.h"
 
+#include <string.h>
+
 #include <cstddef>
 
 #include "agent/entry/lifecycle.h"
@@ -58,19 +60,22 @@ RecordFields GpuOp(GpuOpKind kind, uint64_t begin_ns, uint64_t duration_ns, uint
 
 }  // namespace
 
-void ActivityDecoder::SetUp(NextRecord next_record, const RecordSizes& sizes, uint64_t process_start_ns,
-                            bool simulated_gpu) noexcept {
-  next_record_ = next_record;
-  sizes_ = sizes;
+void ActivityDecoder::SetUp(uint64_t process_start_ns, bool simulated_gpu) noexcept {
   process_start_ns_ = process_start_ns;
   simulated_gpu_ = simulated_gpu;
+}
+
+void ActivityDecoder::UseParser(const RecordParser& parser, const RecordSizes& sizes) noexcept {
+  // A buffer of an earlier turn may be being read just now: what has not changed is not written again.
+  if (!(parser == parser_)) parser_ = parser;
+  if (memcmp(&sizes, &sizes_, sizeof(sizes)) != 0) sizes_ = sizes;
 }
 
 uint64_t ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, uint64_t now_ns) noexcept {
   uint64_t operations = 0;
   CUpti_Activity* record = nullptr;
   for (;;) {
-    const CUptiResult status = next_record_(buffer, valid_bytes, &record);
+    const CUptiResult status = parser_.Next(buffer, valid_bytes, &record);
     if (status == CUPTI_ERROR_MAX_LIMIT_REACHED) break;  // the end
     if (status != CUPTI_SUCCESS) {
       // A kind that even its own library cannot step over: the rest of the buffer is lost.

@@ -20,7 +20,11 @@ namespace stallscope::agent {
 class ActivityDecoder {
  public:
   // `process_start_ns`: no GPU work of this process is older. `simulated_gpu` goes into the devices' descriptions.
-  void SetUp(NextRecord next_record, const RecordSizes& sizes, uint64_t process_start_ns, bool simulated_gpu) noexcept;
+  void SetUp(uint64_t process_start_ns, bool simulated_gpu) noexcept;
+
+  // The parser of the library that will fill the buffers, and what it was found to say. Before the buffers are
+  // registered.
+  void UseParser(const RecordParser& parser, const RecordSizes& sizes) noexcept;
 
   // What is added to the library's timestamps to make CLOCK_MONOTONIC of them; 0 with our timestamp callback.
   void SetClockOffset(int64_t offset_ns) noexcept { clock_offset_ns_.store(offset_ns, std::memory_order_relaxed); }
@@ -45,7 +49,7 @@ class ActivityDecoder {
   bool DecodeSync(const CUpti_ActivitySynchronization2* sync, uint64_t now_ns) noexcept;
   void DecodeDevice(const CUpti_ActivityDevice5* device) noexcept;
 
-  NextRecord next_record_ = nullptr;
+  RecordParser parser_;
   RecordSizes sizes_;
   uint64_t process_start_ns_ = 0;
   bool simulated_gpu_ = false;

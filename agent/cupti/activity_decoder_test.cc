@@ -42,7 +42,10 @@ class Decoder : public testing::Test {
     UseStridesOf130();
     SetUpDecoder();
   }
-  void SetUpDecoder() { decoder_.SetUp(TestNextRecord, ProbeRecordSizes(TestNextRecord), kProcessStart, false); }
+  void SetUpDecoder() {
+    decoder_.SetUp(kProcessStart, false);
+    decoder_.UseParser(TestNextRecord, ProbeRecordSizes(TestNextRecord));
+  }
   uint64_t Decode() { return decoder_.Decode(bytes_.data(), bytes_.size(), kNow); }
   std::vector<RecordFields>& records() { return Fake().records; }
 
@@ -234,7 +237,7 @@ TEST_F(Decoder, SameName_IsInternedOnce) {
 TEST_F(Decoder, RealParser_WalksTheSameRecords) {
   void* library = dlopen(STALLSCOPE_REAL_CUPTI, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) GTEST_SKIP() << "no " STALLSCOPE_REAL_CUPTI;
-  const auto next = reinterpret_cast<NextRecord>(dlsym(library, "cuptiActivityGetNextRecord"));
+  const auto next = reinterpret_cast<RecordParser::ForProcess>(dlsym(library, "cuptiActivityGetNextRecord"));
   ASSERT_NE(next, nullptr);
   const RecordSizes sizes = ProbeRecordSizes(next);
   for (uint32_t kind = 0; kind < RecordSizes::kKinds; ++kind) {
@@ -242,7 +245,7 @@ TEST_F(Decoder, RealParser_WalksTheSameRecords) {
       EXPECT_EQ(sizes.Of(kind), g_test_strides[kind]) << "kind " << kind;
     }
   }
-  decoder_.SetUp(next, sizes, kProcessStart, false);
+  decoder_.UseParser(next, sizes);
   bytes_.Add(Kernel());
   CUpti_ActivityGraphTrace2 graph = {};
   graph.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;

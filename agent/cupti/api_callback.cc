@@ -3,9 +3,23 @@
 
 #include "agent/cuda/call_record.h"
 #include "agent/cuda/call_table.h"
+#include "agent/cuda/capture_state.h"
 #include "agent/cupti/session_state.h"
 
 namespace stallscope::agent {
+namespace {
+
+// Only after a detach, and only where the user asked for it: CUPTI ends as a whole, which it wants to do at the end of a
+// CUDA call, on one thread, with nobody subscribed.
+void Finalize() noexcept {
+  CuptiSession& session = g_cupti_session;
+  if (!session.finalize_wanted.exchange(false, std::memory_order_acq_rel)) return;
+  LetGoOfCupti(nullptr);
+  session.phase.store(CuptiPhase::kGone, std::memory_order_release);
+  if (session.cupti.functions.cuptiFinalize != nullptr) CheckCupti(session.cupti.functions.cuptiFinalize());
+}
+
+}  // namespace
 
 void CUPTIAPI OnCuptiCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId callback_id, const void* data) {
   if (domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
@@ -20,7 +34,12 @@ void CUPTIAPI OnCuptiCallback(void*, CUpti_CallbackDomain domain, CUpti_Callback
   } else {
     // cudaError_t and CUresult are both enumerations of int's size.
     const auto* result = static_cast<const int32_t*>(api->functionReturnValue);
+    const bool succeeded = result == nullptr || *result == 0;
     OnCallbackExit(*call, api->functionParams, result == nullptr ? 0 : *result);
+    if (succeeded && Enqueues(call->call_class) && !CapturesRunning()) {
+      g_cupti_session.enqueued.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (__builtin_expect(g_cupti_session.finalize_wanted.load(std::memory_order_relaxed), 0)) Finalize();
   }
   errno = saved_errno;
 }

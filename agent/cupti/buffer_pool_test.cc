@@ -36,6 +36,36 @@ TEST(BufferPool, ReturnedBuffer_ComesBackZeroed) {
   EXPECT_EQ(buffer[BufferPool::kBufferBytes - 1], 0);
 }
 
+TEST(BufferPool, NewTurn_DoesNotWaitForBuffersThatAnotherClientGot) {
+  BufferPool pool;
+  ASSERT_TRUE(pool.Map());
+  uint8_t* lost = pool.Take();
+  EXPECT_EQ(pool.Outstanding(), 1u);
+  pool.BeginTurn();
+  EXPECT_EQ(pool.Outstanding(), 0u);
+  uint8_t* buffer = pool.Take();
+  EXPECT_NE(buffer, lost);
+  EXPECT_EQ(pool.Outstanding(), 1u);
+  EXPECT_TRUE(pool.Owns(lost));
+  pool.Return(lost);  // late, and welcome
+  EXPECT_EQ(pool.Outstanding(), 1u);
+  pool.Return(buffer);
+  EXPECT_EQ(pool.Outstanding(), 0u);
+}
+
+TEST(BufferPool, ManyTurnsThatEachLoseABuffer_GoOnWithinTheSameMemory) {
+  BufferPool pool;
+  ASSERT_TRUE(pool.Map());
+  for (int turn = 0; turn < 100; ++turn) {
+    pool.BeginTurn();
+    EXPECT_EQ(pool.Outstanding(), 0u);
+    uint8_t* buffer = pool.Take();
+    ASSERT_TRUE(pool.Owns(buffer)) << turn;
+    if (turn >= 20) pool.Return(buffer);
+  }
+  EXPECT_EQ(pool.discarded(), 0u);
+}
+
 TEST(BufferPool, ForeignMemory_IsNotOwned) {
   BufferPool pool;
   ASSERT_TRUE(pool.Map());

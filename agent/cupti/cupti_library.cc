@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/cupti/text.h"
+#include "agent/entry/lifecycle.h"
 
 namespace stallscope::agent {
 namespace {
@@ -59,6 +61,14 @@ constexpr const char* kCuda11Names[] = {"libcupti.so.11.8", "libcupti.so.11.7", 
 
 constexpr const char* kNewestNames[] = {"libcupti.so.13", "libcupti.so.12"};
 
+// The CUDA major that the mapped driver can serve; a CUPTI of a newer major would refuse to start. 0: no driver yet.
+uint32_t DriverMajor() {
+  using GetVersion = int (*)(int*);
+  const auto get = reinterpret_cast<GetVersion>(ResolveNext("cuDriverGetVersion", nullptr, "libcuda.so"));
+  int version = 0;
+  return get != nullptr && get(&version) == 0 && version > 0 ? static_cast<uint32_t>(version) / 1000 : 0;
+}
+
 void* OpenNamed(const char* runtime_path, const char* name) {
   const size_t directory_bytes = static_cast<size_t>(FileName(runtime_path) - runtime_path);
   if (directory_bytes != 0) {
@@ -78,11 +88,18 @@ void* Open(char* reason, size_t reason_bytes) {
   }
   Search runtime;
   if (!FindMapped("libcudart.so", &runtime)) {
-    // A static runtime: its major is not visible, the newest CUPTI that the loader finds has to do.
+    // A static runtime: its major is not visible, the newest CUPTI that the driver serves and the loader finds has to do.
+    const uint32_t driver_major = DriverMajor();
     for (const char* name : kNewestNames) {
+      char major[8];
+      MajorOf(name, major, sizeof(major));
+      if (driver_major != 0 && strtoul(major, nullptr, 10) > driver_major) continue;
       if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return handle;
     }
-    Text(reason, reason_bytes).Add("no libcudart is mapped and the loader finds no libcupti.so.13 or .12");
+    for (const char* name : kCuda11Names) {
+      if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return handle;
+    }
+    Text(reason, reason_bytes).Add("no libcudart is mapped and the loader finds no libcupti.so.13, .12 or .11");
     return nullptr;
   }
   char major[8];
@@ -110,9 +127,13 @@ void* Open(char* reason, size_t reason_bytes) {
 bool LoadCupti(CuptiFunctions* functions, char* reason, size_t reason_bytes) noexcept {
   void* handle = Open(reason, reason_bytes);
   if (handle == nullptr) return false;
-#define STALLSCOPE_F(name) functions->name = reinterpret_cast<decltype(functions->name)>(dlsym(handle, #name));
+#define STALLSCOPE_FIND(name) functions->name = reinterpret_cast<decltype(functions->name)>(dlsym(handle, #name));
+#define STALLSCOPE_F(name) STALLSCOPE_FIND(name)
   STALLSCOPE_CUPTI_REQUIRED(STALLSCOPE_F)
   STALLSCOPE_CUPTI_OPTIONAL(STALLSCOPE_F)
+#undef STALLSCOPE_F
+#define STALLSCOPE_F(name, parameters) STALLSCOPE_FIND(name)
+  STALLSCOPE_CUPTI_PER_SUBSCRIBER(STALLSCOPE_F)
 #undef STALLSCOPE_F
 #define STALLSCOPE_F(name)                                              \
   if (functions->name == nullptr) {                                     \
@@ -121,7 +142,20 @@ bool LoadCupti(CuptiFunctions* functions, char* reason, size_t reason_bytes) noe
   }
   STALLSCOPE_CUPTI_REQUIRED(STALLSCOPE_F)
 #undef STALLSCOPE_F
+#undef STALLSCOPE_FIND
+  Dl_info library = {};
+  if (dladdr(reinterpret_cast<void*>(functions->cuptiGetVersion), &library) != 0 && library.dli_fname != nullptr) {
+    Text(reason, reason_bytes).Add(FileName(library.dli_fname));
+  }
   return true;
+}
+
+bool CuptiFunctions::HasPerSubscriber() const noexcept {
+#define STALLSCOPE_F(name, parameters) \
+  if (name == nullptr) return false;
+  STALLSCOPE_CUPTI_PER_SUBSCRIBER(STALLSCOPE_F)
+#undef STALLSCOPE_F
+  return cuptiSubscribe_v2 != nullptr;
 }
 
 }  // namespace stallscope::agent

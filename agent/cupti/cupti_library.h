@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "agent/cupti/subscriber_interface.h"
+
 namespace stallscope::agent {
 
 // F(name): must be there. Optional functions came later than CUDA 11.8 or are absent on some platforms: nullptr when
@@ -32,17 +34,26 @@ namespace stallscope::agent {
 #define STALLSCOPE_CUPTI_OPTIONAL(F)        \
   F(cuptiSubscribe_v2)                      \
   F(cuptiActivityRegisterTimestampCallback) \
+  F(cuptiActivityGetAttribute)              \
   F(cuptiActivityEnableAndDump)             \
-  F(cuptiActivityEnableAllSyncRecords)
+  F(cuptiActivityEnableAllSyncRecords)      \
+  F(cuptiFinalize)
 
 struct CuptiFunctions {
 #define STALLSCOPE_F(name) decltype(&::name) name = nullptr;
   STALLSCOPE_CUPTI_REQUIRED(STALLSCOPE_F)
   STALLSCOPE_CUPTI_OPTIONAL(STALLSCOPE_F)
 #undef STALLSCOPE_F
+#define STALLSCOPE_F(name, parameters) CUptiResult(CUPTIAPI* name) parameters = nullptr;
+  STALLSCOPE_CUPTI_PER_SUBSCRIBER(STALLSCOPE_F)
+#undef STALLSCOPE_F
+
+  // Every function of the per-subscriber interface is there.
+  bool HasPerSubscriber() const noexcept;
 };
 
-// Fills `functions`. On failure returns false and leaves why in `reason` (for people: a State text).
+// Fills `functions`. On failure returns false and leaves why in `reason` (for people: a State text); on success `reason`
+// holds the library's file name.
 bool LoadCupti(CuptiFunctions* functions, char* reason, size_t reason_bytes) noexcept;
 
 }  // namespace stallscope::agent

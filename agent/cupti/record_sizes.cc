@@ -2,7 +2,7 @@
 
 namespace stallscope::agent {
 
-RecordSizes ProbeRecordSizes(NextRecord next_record) noexcept {
+RecordSizes ProbeRecordSizes(const RecordParser& parser) noexcept {
   // A record of the kind under test, then kernel kinds wherever the next record may begin: the parser's second answer
   // is where the first record ends.
   constexpr uint32_t kWords = 512;
@@ -13,8 +13,8 @@ RecordSizes ProbeRecordSizes(NextRecord next_record) noexcept {
     words[0] = kind;
     auto* buffer = reinterpret_cast<uint8_t*>(words);
     CUpti_Activity* record = nullptr;
-    if (next_record(buffer, sizeof(words), &record) != CUPTI_SUCCESS) continue;
-    if (next_record(buffer, sizeof(words), &record) != CUPTI_SUCCESS) continue;
+    if (parser.Next(buffer, sizeof(words), &record) != CUPTI_SUCCESS) continue;
+    if (parser.Next(buffer, sizeof(words), &record) != CUPTI_SUCCESS) continue;
     const auto* second = reinterpret_cast<const uint8_t*>(record);
     if (second > buffer && second < buffer + sizeof(words)) sizes.bytes[kind] = static_cast<uint16_t>(second - buffer);
   }

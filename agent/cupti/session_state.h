@@ -8,30 +8,32 @@
 
 #include "agent/cupti/activity_decoder.h"
 #include "agent/cupti/buffer_pool.h"
-#include "agent/cupti/cupti_library.h"
+#include "agent/cupti/cupti_interface.h"
 #include "agent/hot/recorder.h"
 #include "proto/wire/shm.h"
 
 namespace stallscope::agent {
 
-enum class CuptiPhase : uint32_t { kUntried, kMissing, kTaken, kActive };
+// kTaken: another client has it, or has just had it. kStolen: one that we do not see has taken our buffers. kGone: never
+// again in this process.
+enum class CuptiPhase : uint32_t { kUntried, kMissing, kTaken, kStolen, kActive, kGone };
 
 // Constant-initialised and never destroyed: CUPTI's worker may call back while the process exits. After set-up, CUPTI
-// is called from the keeper thread (keeper_thread.h) and from CUPTI's own callbacks alone.
+// is called from the keeper thread (keeper_thread.h) and from CUPTI's own callbacks alone, never under a lock.
 struct CuptiSession {
   std::atomic<CuptiPhase> phase{CuptiPhase::kUntried};
-  CuptiFunctions cupti;
+  CuptiInterface cupti;
   BufferPool pool;
   ActivityDecoder decoder;
-  CUpti_SubscriberHandle subscriber = nullptr;
-  uint32_t version = 0;
-  uint32_t kinds_on = 0;       // by row of kKinds in session.cc
+  uint32_t kinds_on = 0;       // by row of kKinds in activity_kinds.cc
   uint32_t kinds_refused = 0;  // this library or driver will not enable them: asked once a subscription
   bool callbacks_on = false;
-  bool configured = false;              // attributes and timestamp callback: once a process
-  bool own_clock = false;               // CUPTI stamps with our callback
-  std::atomic<int32_t> pid{0};          // the process that set CUPTI up: a forked child must not touch it
-  std::atomic<uint64_t> operations{0};  // GPU records written
+  bool own_clock = false;                // CUPTI stamps with our callback
+  std::atomic<int32_t> pid{0};           // the process that set CUPTI up: a forked child must not touch it
+  std::atomic<uint64_t> operations{0};   // GPU records written
+  std::atomic<uint64_t> enqueued{0};     // calls that put work on a stream, seen by callback
+  std::atomic<uint64_t> completions{0};  // buffers that CUPTI gave back
+  std::atomic<bool> finalize_wanted{false};
 };
 extern CuptiSession g_cupti_session;
 
@@ -39,12 +41,30 @@ inline void CheckCupti(CUptiResult result) noexcept {
   if (result != CUPTI_SUCCESS) Count(wire::Counter::kCuptiErrors);
 }
 
-// activity_buffers.cc: given to cuptiActivityRegisterCallbacks.
-void CUPTIAPI RequestActivityBuffer(uint8_t** buffer, size_t* bytes, size_t* max_records);
-void CUPTIAPI CompleteActivityBuffer(CUcontext context, uint32_t stream_id, uint8_t* buffer, size_t bytes,
-                                     size_t valid_bytes);
+inline wire::Level CurrentLevel() noexcept {
+  const wire::Header* header = SharedHeader();
+  if (header == nullptr) return wire::Level::kOff;
+  return static_cast<wire::Level>(header->control.load(std::memory_order_relaxed) & 0xff);
+}
 
-// api_callback.cc: given to cuptiSubscribe.
+// --- subscription.cc. On the thread that sets CUPTI up, then on the keeper.
+// One try to become a subscriber, with everything enabled that the level asks for. `returned`: CUPTI was in other hands.
+void Subscribe(bool returned) noexcept;
+// Nothing of ours is on any more, and CUPTI's settings are as they were found. `client`: who takes over; nullptr: nobody.
+void LetGoOfCupti(const char* client) noexcept;
+// Another client has the buffers already: our callbacks end; kinds and settings are its own now.
+void GiveUpBuffers() noexcept;
+
+// --- activity_kinds.cc. On the same threads.
+// Enables what the level wants and disables the rest; callbacks too.
+void ApplyLevel(wire::Level level) noexcept;
+// The kinds' state is not known any more: the next ApplyLevel asks for all of them.
+void ForgetKinds() noexcept;
+
+// --- activity_buffers.cc: what CUPTI calls for memory, in both interfaces.
+extern const BufferFunctions kBufferFunctions;
+
+// --- api_callback.cc: given to cuptiSubscribe.
 void CUPTIAPI OnCuptiCallback(void* user_data, CUpti_CallbackDomain domain, CUpti_CallbackId callback_id,
                               const void* data);
 

@@ -11,6 +11,7 @@ namespace {
 constexpr uint32_t kMostListeners = 8;
 constinit std::atomic<StreamingRound> g_rounds[kMostListeners] = {};
 constinit std::atomic<LevelChanged> g_listeners[kMostListeners] = {};
+constinit std::atomic<DetachFunction> g_detach[kMostListeners] = {};
 constinit std::atomic<BeforeGoodbye> g_before_goodbye[kMostListeners] = {};
 
 template <typename Function>
@@ -28,6 +29,14 @@ void AddStreamingRound(StreamingRound round) noexcept { Register(g_rounds, round
 void AddLevelChanged(LevelChanged changed) noexcept { Register(g_listeners, changed); }
 
 void AddBeforeGoodbye(BeforeGoodbye before) noexcept { Register(g_before_goodbye, before); }
+
+void AddDetach(DetachFunction detach) noexcept { Register(g_detach, detach); }
+
+void RunDetach() noexcept {
+  for (auto& entry : g_detach) {
+    if (DetachFunction detach = entry.load(std::memory_order_acquire)) detach();
+  }
+}
 
 void SetLevel(uint8_t level) noexcept {
   wire::Header* header = g_header;

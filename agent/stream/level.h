@@ -16,6 +16,9 @@ void SetLevel(uint8_t level) noexcept;
 // Runs what AddStreamingRound registered. Streaming thread.
 void RunStreamingRounds(uint64_t now_ns) noexcept;
 
+// Runs what AddDetach registered. Streaming thread, while records still go out.
+void RunDetach() noexcept;
+
 // Runs what AddBeforeGoodbye registered. The thread that ends the process.
 void RunBeforeGoodbye(bool exec) noexcept;
 

@@ -158,6 +158,7 @@ void Streamer::ApplyControl(const uint8_t* frame, uint64_t length, uint64_t now_
     ReportState(kStateLevel, request.level, nullptr);
   }
   if (request.detach) {
+    RunDetach();
     SetLevel(static_cast<uint8_t>(wire::Level::kOff));
     ReportState(kStateDetached, 0, nullptr);
     detached_ = true;

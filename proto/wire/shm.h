@@ -163,6 +163,8 @@ enum class Counter : uint32_t {
   kInternal,            // a state that should not happen; the event was skipped
   kGpuOtherClock,       // begins or ends after the moment it was read: not our clock's time
   kChildWaits,          // waits of a forked child before it was set up again: it might have gone on to exec at once
+  kCuptiSwitchedOff,    // times another client of CUPTI had switched off what the agent needs
+  kCuptiBuffersLost,    // buffers that another client of CUPTI got instead of the agent, with what was in them
   kCount
 };
 

@@ -1,0 +1,69 @@
+// Which activity kinds and which callbacks each level of detail turns on.
+#include "agent/cuda/call_table.h"
+#include "agent/cupti/session_state.h"
+
+namespace stallscope::agent {
+namespace {
+
+using wire::Level;
+
+struct Kind {
+  CUpti_ActivityKind kind;
+  Level from;  // enabled from this level on
+  Level until;
+};
+// Graph-level records replace the records of a graph's nodes; at the level that wants each node they are off.
+constexpr Kind kKinds[] = {
+    {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, Level::kBudget, Level::kNodes},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, Level::kBudget, Level::kNodes},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, Level::kBudget, Level::kNodes},
+    {CUPTI_ACTIVITY_KIND_MEMSET, Level::kBudget, Level::kNodes},
+    // Says no more about a wait than the call does; for people who look at every record.
+    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, Level::kKernels, Level::kNodes},
+    {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, Level::kBudget, Level::kKernels},
+};
+constexpr uint32_t kKindCount = sizeof(kKinds) / sizeof(kKinds[0]);
+
+void SwitchCallbacks(bool on) noexcept {
+  CuptiSession& session = g_cupti_session;
+  if (session.callbacks_on == on) return;
+  for (uint32_t i = 0; i < kCudaCallCount; ++i) {
+    const CudaCallInfo& call = kCudaCalls[i];
+    const CUpti_CallbackDomain domain =
+        call.domain == wire::CudaDomain::kRuntime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
+    // An older library refuses the ids that it does not know: those calls are seen by interposition alone.
+    session.cupti.functions.cuptiEnableCallback(on ? 1 : 0, session.cupti.subscriber(), domain, call.callback_id);
+  }
+  session.callbacks_on = on;
+}
+
+}  // namespace
+
+void ApplyLevel(Level level) noexcept {
+  CuptiSession& session = g_cupti_session;
+  session.decoder.SetShapes(level >= Level::kKernels);
+  uint32_t wanted = 0;
+  for (uint32_t i = 0; i < kKindCount; ++i) {
+    if (level >= kKinds[i].from && level <= kKinds[i].until) wanted |= 1u << i;
+  }
+  for (uint32_t i = 0; i < kKindCount; ++i) {
+    const uint32_t bit = 1u << i;
+    if ((wanted & bit) == (session.kinds_on & bit) || (session.kinds_refused & bit) != 0) continue;
+    const CUptiResult result =
+        (wanted & bit) != 0 ? session.cupti.Enable(kKinds[i].kind) : session.cupti.Disable(kKinds[i].kind);
+    CheckCupti(result);
+    if (result == CUPTI_SUCCESS) {
+      session.kinds_on ^= bit;
+    } else if ((wanted & bit) != 0) {
+      session.kinds_refused |= bit;
+    }
+  }
+  SwitchCallbacks(level != Level::kOff);
+}
+
+void ForgetKinds() noexcept {
+  g_cupti_session.kinds_on = 0;
+  g_cupti_session.kinds_refused = 0;
+}
+
+}  // namespace stallscope::agent
