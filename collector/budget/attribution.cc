@@ -50,6 +50,10 @@ void Attribution::Attribute(const StepInterval& step, StepBudget* budget) {
 
   DeviceTimeline* device = DeviceOf(step);
   const size_t op_count = device == nullptr ? 0 : device->size();
+  if (step.begin < last_begin_) {
+    for (const uint32_t id : timeline_.devices()) timeline_.Device(id)->Rewind();
+  }
+  last_begin_ = step.begin;
   size_t next = device == nullptr ? 0 : device->Seek(step.begin);
   bool forward_work_seen = false;
   HostNs now = step.begin;

@@ -31,7 +31,8 @@ class Attribution {
   // at once, so a shorter wait is a hand-over whose waker was not seen.
   void SetShortestIdle(int64_t ns) { shortest_idle_ns_ = ns; }
 
-  // Steps must come in order. `budget` is overwritten.
+  // Steps come in order; going back to an earlier one (whose records came late) is possible and costs a search. `budget` is
+  // overwritten.
   void Attribute(const StepInterval& step, StepBudget* budget);
 
   const AwaitedWorkFinder& awaited() const { return awaited_; }
@@ -48,6 +49,7 @@ class Attribution {
   WalkBack walk_;
   Options options_;
   int64_t shortest_idle_ns_ = 0;
+  HostNs last_begin_ = INT64_MIN;  // of the last step attributed
 
   // Scratch of the step in work.
   struct ActiveOp {

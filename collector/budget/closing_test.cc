@@ -66,15 +66,47 @@ TEST(Closing, RecordNeverComes_StepClosesAtTheLimitAsUnknownLate) {
   EXPECT_EQ(late->Report().health.unmatched, 1u);
 }
 
-TEST(Closing, RecordComesAfterTheLimit_IsCountedLate) {
+TEST(Closing, RecordsComeAfterTheLimit_StepIsCorrected) {
   TraceBuilder trace;
   PlainStep(&trace, 0, 0);
   trace.Gpu().RecordsLate(3'000'000);
   PlainStep(&trace, 1, 1000);
+  AnalysedTrace complete(&trace);
+  const auto late = AnalysedTrace::Live(&trace, 2'900'000);
+  ASSERT_EQ(late->steps().size(), 1u);
+  EXPECT_TRUE(late->steps()[0].late);
+  EXPECT_EQ(late->Us(0, Line::kGpuGemm), 0);
+  const auto corrected = AnalysedTrace::Live(&trace, 4'000'000);
+  ASSERT_EQ(corrected->steps().size(), 1u);
+  EXPECT_FALSE(corrected->steps()[0].late);
+  EXPECT_EQ(corrected->Us(0, Line::kGpuGemm), 750);
+  EXPECT_EQ(corrected->steps()[0].lines, complete.steps()[0].lines);
+  EXPECT_EQ(corrected->steps()[0].hidden, complete.steps()[0].hidden);
+  const ProcessReport report = corrected->Report();
+  for (size_t i = 0; i < kLineCount; ++i) EXPECT_EQ(report.lines[i].ns, complete.steps()[0].lines[i]) << i;
+  EXPECT_EQ(report.health.late, 2u);  // the records; the step is none any more
+}
+
+TEST(Closing, OneOfTwoRecordsComesAfterTheLimit_StepStaysLate) {
+  TraceBuilder trace;
+  PlainStep(&trace, 0, 0);
+  trace.Gpu().RecordsLate(3'000'000);
+  trace.Thread("Main").Launch(1100, 1120, 100).Launch(1120, 1130, 101).StreamSync(1135, 1800).Marker(1950);
+  trace.Gpu().Kernel(1130, 1500, 100, "gemm");
   const auto live = AnalysedTrace::Live(&trace, 4'000'000);
   ASSERT_EQ(live->steps().size(), 1u);
   EXPECT_TRUE(live->steps()[0].late);
-  EXPECT_EQ(live->Report().health.late, 3u);  // the step and its two records
+  EXPECT_EQ(AnalysedTrace::Sum(live->steps()[0].lines), 1'000'000);
+}
+
+TEST(Closing, RecordsComeLongAfterTheLimit_StepStaysAsItWasTold) {
+  TraceBuilder trace;
+  PlainStep(&trace, 0, 0);
+  trace.Gpu().RecordsLate(9'000'000);
+  PlainStep(&trace, 1, 1000);
+  const auto live = AnalysedTrace::Live(&trace, 10'000'000);
+  ASSERT_EQ(live->steps().size(), 1u);
+  EXPECT_TRUE(live->steps()[0].late);
 }
 
 // The GPU's records fail for a while at the rate of an eager decode loop. The cost of a step must not grow with the number

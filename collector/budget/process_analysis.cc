@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "collector/budget/attribution.h"
+#include "collector/budget/late_steps.h"
 #include "collector/budget/report_text.h"
 #include "collector/steps/step_finder.h"
 #include "collector/timeline/poll_partners.h"
@@ -26,6 +27,9 @@ constexpr int64_t kSettleNs = 50'000'000;
 constexpr int64_t kLongestStepNs = 30'000'000'000;
 // Fed without Advance (a capture file), the analysis advances itself once so many events have come.
 constexpr uint64_t kSelfAdvanceEvents = 8192;
+
+// A step closed as late is corrected if its records come within so many late limits of its end.
+constexpr int64_t kCorrectedWithinLimits = 3;
 
 // A window that ends so long before now says so.
 constexpr int64_t kLagWorthSayingNs = 1'000'000'000;
@@ -86,7 +90,10 @@ class Analysis final : public ProcessAnalysis {
   }
   void OnGpuOp(const GpuOpEvent& op) override {
     timeline_.AddGpuOp(op);
-    if (op.end > closed_until_begin_ && op.begin < closed_until_) CountLate();
+    if (op.end > closed_until_begin_ && op.begin < closed_until_) {
+      CountLate();
+      late_record_came_ = true;
+    }
     Fed();
   }
   void OnRange(const RangeEvent& range) override {
@@ -138,6 +145,8 @@ class Analysis final : public ProcessAnalysis {
   void CloseSteps(HostNs now, bool finishing);
   void CloseSyncs(HostNs now, bool finishing);
   void CloseStep(const StepInterval& step);
+  void CorrectLateSteps(HostNs now);
+  void Tell(const StepInterval& step, uint64_t index);
   void GiveUpLaunches(HostNs at, HostNs* oldest_pending);
   void DropOld(HostNs now);
   void CountHealth(HostNs now);
@@ -159,6 +168,8 @@ class Analysis final : public ProcessAnalysis {
   std::vector<RangeEvent> ranges_;       // not yet given to the finder
   std::vector<uint64_t> next_call_;      // by ThreadIndex: the first call not yet given to the finder
   std::deque<StepInterval> open_steps_;  // found, not yet attributed
+  LateSteps late_steps_;                 // attributed without all of their records
+  bool late_record_came_ = false;        // since the last look at late_steps_
   uint64_t next_sync_ = 0;               // the first SyncContext not yet summed
   uint64_t step_index_ = 0;
   HostNs closed_until_ = INT64_MIN, closed_until_begin_ = INT64_MIN;
@@ -225,6 +236,7 @@ void Analysis::AdvanceTo(HostNs now, bool finishing) {
   }
   for (const StepInterval& step : finder_.TakeSteps()) open_steps_.push_back(step);
   CloseSteps(now, finishing);
+  CorrectLateSteps(now);
   CloseSyncs(now, finishing);
   CountHealth(now);
   if (!finishing) DropOld(now);
@@ -308,7 +320,10 @@ void Analysis::CloseStep(const StepInterval& step) {
   if (step_index_ % kStepsPerIdleUpdate == 0) {
     attribution_.SetShortestIdle(std::max(kShortestIdleNs, 2 * windows_.total().itl.Quantile(0.5)));
   }
+  std::vector<uint32_t> missing;
+  const bool correctable = LateSteps::Missing(&timeline_, step, &missing);
   attribution_.Attribute(step, &budget_);
+  if (budget_.late && correctable) late_steps_.Add({step, budget_, step_index_, std::move(missing)});
   const int64_t wall_ns = step.end - step.begin;
   const int64_t idle_ns = budget_.lines[static_cast<size_t>(Line::kIdleNoRequest)];
   AddAt(step.end, [&](WindowSums* sums) {
@@ -328,12 +343,37 @@ void Analysis::CloseStep(const StepInterval& step) {
   });
   closed_until_begin_ = step.begin;
   closed_until_ = step.end;
-  if (observer_ != nullptr) {
-    const StepRecord record{step_index_,   step.begin,     step.end,    step.tokens,
-                            budget_.lines, budget_.hidden, budget_.late};
-    observer_(observer_context_, record);
+  Tell(step, step_index_++);
+}
+
+void Analysis::Tell(const StepInterval& step, uint64_t index) {
+  if (observer_ == nullptr) return;
+  const StepRecord record{index, step.begin, step.end, step.tokens, budget_.lines, budget_.hidden, budget_.late};
+  observer_(observer_context_, record);
+}
+
+// Length and tokens of the step stay; its lines are told anew.
+void Analysis::CorrectLateSteps(HostNs now) {
+  if (late_steps_.empty()) return;
+  late_steps_.ForgetBefore(now - kCorrectedWithinLimits * options_.late_limit_ns);
+  if (!std::exchange(late_record_came_, false)) return;
+  LateStep late;
+  while (late_steps_.TakeComplete(timeline_, &late)) {
+    attribution_.Attribute(late.step, &budget_);
+    const StepBudget& told = late.budget;
+    AddAt(late.step.end, [&](WindowSums* sums) {
+      if (sums->steps == 0) return;  // the bucket was used again
+      sums->late -= budget_.late ? 0 : 1;
+      sums->unmatched += budget_.unmatched_ops - told.unmatched_ops;
+      for (size_t i = 0; i < kLineCount; ++i) {
+        sums->lines[i] += budget_.lines[i] - told.lines[i];
+        sums->hidden[i] += budget_.hidden[i] - told.hidden[i];
+        sums->notes[i].Remove(told.notes[i]);
+        if (budget_.lines[i] != 0) sums->notes[i].Merge(budget_.notes[i]);
+      }
+    });
+    Tell(late.step, late.index);
   }
-  ++step_index_;
 }
 
 void Analysis::CloseSyncs(HostNs now, bool finishing) {
@@ -401,6 +441,7 @@ void Analysis::DropOld(HostNs now) {
   HostNs keep_from = now - kReorderNs - (records_missing ? options_.late_limit_ns : kReorderNs);
   if (finder_.open_since() != INT64_MIN) keep_from = std::min(keep_from, finder_.open_since());
   if (!open_steps_.empty()) keep_from = std::min(keep_from, open_steps_.front().begin);
+  keep_from = std::min(keep_from, late_steps_.kept_from());
   SequenceDeque<SyncContext>& contexts = finder_.contexts();
   if (next_sync_ < contexts.end()) keep_from = std::min(keep_from, contexts[next_sync_].begin);
   keep_from = std::max(keep_from, longest - kReorderNs);

@@ -21,7 +21,8 @@ struct AnalysisOptions {
   int merge_kernel_threshold = 8;   // K: kernels in a closure that count as forward work without a graph
 };
 
-// What happened in one closed step; given to the observer in order.
+// What happened in one closed step; given to the observer in order. A step that closed as late is given a second time, with
+// its old index, when its records have come after all.
 struct StepRecord {
   uint64_t index;
   HostNs begin, end;

@@ -365,7 +365,15 @@ class AnalysedTrace {
     process.process_name = "test";
     analysis_ = ProcessAnalysis::Create(process, trace, options);
     analysis_->SetStepObserver(
-        [](void* self, const StepRecord& step) { static_cast<AnalysedTrace*>(self)->steps_.push_back(step); }, this);
+        [](void* self, const StepRecord& step) {
+          std::vector<StepRecord>& steps = static_cast<AnalysedTrace*>(self)->steps_;
+          if (step.index < steps.size()) {
+            steps[step.index] = step;  // corrected
+          } else {
+            steps.push_back(step);
+          }
+        },
+        this);
   }
 
   std::unique_ptr<ProcessAnalysis> analysis_;

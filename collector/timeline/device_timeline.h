@@ -45,8 +45,9 @@ class DeviceTimeline {
   GpuOp& operator[](size_t index) { return ops_[first_ + index]; }
 
   // Index of the first operation that may end after `at`; `at` may only grow from call to call (late records move it
-  // back).
+  // back), but for a Rewind.
   size_t Seek(HostNs at);
+  void Rewind() { seek_ = first_; }
   // Index of the first operation that begins at or after `at`.
   size_t FirstBeginningAtOrAfter(HostNs at) const;
   // Index from which to look for operations that overlap an interval beginning at `at` (any order of calls). An

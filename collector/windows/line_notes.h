@@ -71,6 +71,16 @@ class CauseSketch {
       if (cause.key != 0) Add(cause.key, cause.ns, cause.count);
     }
   }
+  // Takes back what an earlier Merge brought, as far as it is still here.
+  void Remove(const CauseSketch& other) {
+    for (const Cause& gone : other.causes_) {
+      for (Cause& cause : causes_) {
+        if (gone.key == 0 || cause.key != gone.key) continue;
+        cause.ns -= std::min(cause.ns, gone.ns);
+        cause.count -= std::min(cause.count, gone.count);
+      }
+    }
+  }
   // The cause with most time; key 0 when there is none.
   const Cause& Largest() const {
     return *std::max_element(causes_.begin(), causes_.end(),
