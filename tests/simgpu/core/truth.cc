@@ -92,8 +92,9 @@ void TruthLog::Write() {
     std::fprintf(file,
                  "{\"op\":\"%s\",\"name\":\"%s\",\"graph_id\":%u,\"stream\":%u,\"correlation_id\":%u,"
                  "\"tid\":%d,\"queued_ns\":%" PRIu64 ",\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
-                 line.kind, line.kernel == nullptr ? "" : Escaped(line.kernel->name).c_str(), line.graph_id, line.stream_id,
-                 line.correlation_id, line.thread_id, line.queued_ns, line.span.begin_ns, line.span.end_ns);
+                 line.kind, line.kernel == nullptr ? "" : Escaped(line.kernel->name).c_str(), line.graph_id,
+                 line.stream_id, line.correlation_id, line.thread_id, line.queued_ns, line.span.begin_ns,
+                 line.span.end_ns);
   }
   for (const WaitLine& line : waits_) {
     std::fprintf(
