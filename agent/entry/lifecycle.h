@@ -27,7 +27,7 @@ void ReportCallName(uint8_t domain, uint16_t call, const char* name) noexcept;
 void ReportDevice(uint32_t id, const char* name, const uint8_t* uuid, uint32_t multiprocessors,
                   bool simulated) noexcept;
 
-// Work of other folders on the streaming thread: called each round (every 5 to 50 ms), after the rings were drained.
+// Work of other folders on the streaming thread: called each round (every 5 to 100 ms), after the rings were drained.
 // cupti: flush; check whether CUPTI was taken. At most 8 of them, registered before streaming starts or at any later
 // time.
 using StreamingRound = void (*)(uint64_t now_ns) noexcept;
