@@ -38,6 +38,7 @@ class LineReader {
   bool Take(std::string_view word);
   // Whether the next word is `key=...`; takes it if so, and what follows reads the value.
   bool TakeKey(std::string_view key);
+  bool Ahead(std::string_view word) const { return !AtEnd() && !words_[next_].quoted && words_[next_].text == word; }
   bool AtEnd() const { return next_ >= words_.size(); }
 
   // One word each; `expected` completes "expected ...".

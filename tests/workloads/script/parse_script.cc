@@ -168,12 +168,14 @@ class Parser {
     work->duration_ns = line.Time("the fill's duration", 1);
   }
 
-  // What may follow in any order. `branch`: only in a graph.
-  void Options(LineReader& line, DeviceWork* work, uint32_t* branch) {
+  // What may follow in any order. `branch`: only in a graph; `call_ns`: only in a thread.
+  void Options(LineReader& line, DeviceWork* work, uint32_t* branch, uint64_t* call_ns) {
     while (!line.failed() && !line.AtEnd()) {
       const bool kernel = work->kind == DeviceWork::Kind::kKernel, copy = work->kind == DeviceWork::Kind::kCopy;
       if (line.TakeKey("at")) {
         At(line, work);
+      } else if (call_ns != nullptr && line.TakeKey("for")) {
+        *call_ns = line.Time("the host time of the call", 1);
       } else if (branch != nullptr && line.TakeKey("branch")) {
         *branch = static_cast<uint32_t>(line.Number("a branch", 0, 63));
       } else if (kernel && line.TakeKey("grid")) {
@@ -188,10 +190,13 @@ class Parser {
         work->synchronous = true;
       } else {
         line.Expect(std::string(kernel ? "grid=, block=, shared=, " : "") + (copy ? "pageable, " : "") +
-                    (copy && branch == nullptr ? "sync, " : "") + (branch != nullptr ? "branch=, " : "") +
+                    (copy && branch == nullptr ? "sync, " : "") + (branch != nullptr ? "branch=, " : "for=, ") +
                     "at= or the end of the line");
       }
     }
+  }
+  void For(LineReader& line, Statement* s) {
+    if (line.TakeKey("for")) s->call_ns = line.Time("the host time of the call", 1);
   }
   void At(LineReader& line, DeviceWork* work) {
     const Place place = line.Here();
@@ -219,7 +224,7 @@ class Parser {
     } else {
       return line.Expect("kernel, copy, fill, whole or end");
     }
-    Options(line, &node.work, &node.branch);
+    Options(line, &node.work, &node.branch, nullptr);
     graph_->nodes.push_back(node);
   }
 
@@ -256,11 +261,11 @@ class Parser {
     if (line.Take("launch")) {
       s->stream = Known(line, "stream", streams_);
       Kernel(line, &s->work);
-      Options(line, &s->work, nullptr);
+      Options(line, &s->work, nullptr, &s->call_ns);
     } else if (line.Take("copy")) {
       s->stream = Known(line, "stream", streams_);
       Copy(line, &s->work);
-      Options(line, &s->work, nullptr);
+      Options(line, &s->work, nullptr, &s->call_ns);
       const Stream::Kind kind = script_.streams[static_cast<size_t>(s->stream)].kind;
       if (s->work.synchronous && kind != Stream::Kind::kLegacy) {
         line.Refuse(s->place, "a sync copy runs on a legacy default stream; expected one, such as `default`");
@@ -268,13 +273,15 @@ class Parser {
     } else if (line.Take("fill")) {
       s->stream = Known(line, "stream", streams_);
       Fill(line, &s->work);
-      Options(line, &s->work, nullptr);
+      Options(line, &s->work, nullptr, &s->call_ns);
     } else if (line.Take("graph")) {
       s->action = Action::kGraph;
       s->stream = Known(line, "stream", streams_);
       s->object = Known(line, "graph", graphs_);
       if (line.TakeKey("at")) At(line, &s->work);
-      line.End("`at=`");
+      For(line, s);
+      if (s->work.at_ns == kNoTime && line.TakeKey("at")) At(line, &s->work);
+      line.End("for=, at=");
     } else if (line.Take("record")) {
       s->action = Action::kRecord;
       s->object = Known(line, "event", events_);
@@ -301,6 +308,7 @@ class Parser {
       Timed(line, s, Action::kCall);
     } else if (line.Take("sync")) {
       Waits(line, s, {Action::kSyncStream, Action::kSyncEvent, Action::kSyncDevice});
+      For(line, s);
     } else if (line.Take("query")) {
       Waits(line, s, {Action::kQueryStream, Action::kQueryEvent});
     } else if (line.Take("poll")) {
@@ -316,6 +324,7 @@ class Parser {
     } else if (line.Take("alloc")) {
       Memory(line, s, Action::kAlloc);
       s->work.bytes = line.Number("bytes", 1, kMaxBytes);
+      For(line, s);
     } else if (line.Take("free")) {
       Memory(line, s, Action::kFree);
     } else if (line.Take("step")) {
@@ -357,7 +366,7 @@ class Parser {
     if (which == 0) s->stream = Known(line, "stream", streams_);
     if (which == 1) s->object = Known(line, "event", events_);
     // `sync device NAME`: the device of that stream.
-    if (which == 2 && !line.AtEnd()) s->stream = Known(line, "stream", streams_);
+    if (which == 2 && !line.AtEnd() && !line.Ahead("for=")) s->stream = Known(line, "stream", streams_);
   }
 
   std::string* const error_;

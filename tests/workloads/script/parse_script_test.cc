@@ -92,6 +92,7 @@ TEST(MalformedScript, WordsAreNamed) {
   EXPECT_THAT(ErrorInThread("copy a h2d 0 1us"), StartsWith("s:7:12: expected bytes from 1"));
   EXPECT_THAT(ErrorInThread("copy a h2d 4 1us sync"), HasSubstr("a sync copy runs on a legacy default stream"));
   EXPECT_THAT(ErrorInThread("sync a"), StartsWith("s:7:6: expected stream, event or device"));
+  EXPECT_THAT(ErrorInThread("sync device for=0ns"), StartsWith("s:7:17: \"0ns\" is too short"));
   EXPECT_THAT(ErrorInThread("work 1us 2us"), StartsWith("s:7:10: expected the end of the line"));
   EXPECT_THAT(ErrorInThread("work"),
               StartsWith("s:7:5: expected a time such as 12.5us (ns, us, ms or s), found the end"));

@@ -31,6 +31,7 @@ void Find(const char* name, Function** function) {
 
 PlayClock::PlayClock(const PlayOptions& options) : options_(options) {
   Find("simgpu_next_begin", &next_begin_);
+  Find("simgpu_next_call_duration", &next_call_duration_);
   Find("simgpu_set_thread_clock", &set_thread_clock_);
   Find("simgpu_thread_clock", &thread_clock_);
   Find("simgpu_next_duration", &next_duration_);
@@ -79,6 +80,10 @@ void PlayClock::LetRealTimePass(uint64_t until_ns) const {
 void PlayClock::GiveDuration(uint64_t script_ns) const {
   const uint64_t ns = Scaled(script_ns);
   next_duration_(ns == 0 ? 1 : ns);
+}
+
+void PlayClock::GiveCallDuration(uint64_t script_ns) const {
+  if (next_call_duration_ != nullptr) next_call_duration_(Scaled(script_ns));
 }
 
 void PlayClock::GiveBegin(uint64_t script_ns) const {

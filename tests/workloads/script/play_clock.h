@@ -40,6 +40,7 @@ class PlayClock {
 
   // Timing of this thread's next operation.
   void GiveDuration(uint64_t script_ns) const;
+  void GiveCallDuration(uint64_t script_ns) const;  // of this thread's next call that takes host time
   void GiveBegin(uint64_t script_ns) const;         // after the script's begin
   void GiveBeginInGraph(uint64_t script_ns) const;  // after the graph's
 
@@ -50,6 +51,7 @@ class PlayClock {
   uint64_t begin_ns_ = 0;
   void (*next_duration_)(uint64_t) = nullptr;
   void (*next_begin_)(uint64_t) = nullptr;
+  void (*next_call_duration_)(uint64_t) = nullptr;
   void (*set_thread_clock_)(uint64_t) = nullptr;
   uint64_t (*thread_clock_)() = nullptr;
 };

@@ -115,6 +115,7 @@ class Player {
 
   void Do(const Statement& s, Buffers* buffers, PlayCounts* counts) {
     const auto object = static_cast<size_t>(s.object);
+    if (s.call_ns != 0) clock_.GiveCallDuration(s.call_ns);
     switch (s.action) {
       case Action::kWork:
         return clock_.Work(s.duration_ns);

@@ -121,6 +121,14 @@ TEST(ScriptPlayer, OwnClock_WaitsAndBackPressureComeFromTheSimulation) {
   EXPECT_GE(full.counts["seconds"].get<double>(), 1e-3);
 }
 
+TEST(ScriptPlayer, OwnClock_CallsLastAsLongAsGiven) {
+  // 4 + 90 + 6: the wait is over at 14 us, and returns late.
+  const Outcome outcome = PlayText(
+      "stream a\nthread t\nlaunch a 10us \"k\" for=4us at=4us\nsync stream a for=90us\nalloc device 64 for=6us\nend\n",
+      "--clock own");
+  EXPECT_DOUBLE_EQ(outcome.counts["seconds"].get<double>(), 100e-6) << outcome.output;
+}
+
 TEST(ScriptPlayer, OwnClock_QueueHandsTimeOver) {
   const Outcome outcome = PlayText(
       "stream a nonblocking\nstream b nonblocking\nqueue q\n"

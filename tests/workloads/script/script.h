@@ -112,6 +112,7 @@ struct Statement {
   int object = 0;
   uint64_t count = 0;
   uint64_t duration_ns = 0;
+  uint64_t call_ns = 0;  // host time of the CUDA call; 0: as the simulator models it
   DeviceWork work;
   Place place;
 };
