@@ -1,5 +1,6 @@
 #include "tests/simgpu/core/given_call.h"
 
+#include <atomic>
 #include <utility>
 
 #include "tests/simgpu/core/current.h"
@@ -11,6 +12,7 @@ namespace {
 thread_local uint64_t next_call_ns = 0;
 thread_local GivenNodes next_nodes;
 thread_local uint64_t last_call_ns = 0;
+std::atomic<bool> copies_move{true};
 
 }  // namespace
 
@@ -23,6 +25,8 @@ bool HasCallDuration() { return next_call_ns != 0; }
 
 GivenNodes TakeGivenNodes() { return std::exchange(next_nodes, {}); }
 
+bool CopiesMove() { return copies_move.load(std::memory_order_relaxed); }
+
 void NoteCallDuration(uint64_t duration_ns) { last_call_ns = duration_ns; }
 
 }  // namespace simgpu
@@ -33,3 +37,4 @@ void simgpu_next_graph_durations(const uint64_t* durations_ns, size_t count) {
 }
 uint64_t simgpu_last_call_duration(void) { return simgpu::last_call_ns; }
 uint64_t simgpu_device_end(void) { return simgpu::CurrentDevice()->DeviceEndNs(); }
+void simgpu_copies_move(int move) { simgpu::copies_move.store(move != 0, std::memory_order_relaxed); }

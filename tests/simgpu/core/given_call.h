@@ -20,6 +20,9 @@ void simgpu_next_graph_durations(const uint64_t* durations_ns, size_t count);
 uint64_t simgpu_last_call_duration(void);
 // When everything enqueued so far on the current device will have ended.
 uint64_t simgpu_device_end(void);
+// 0: copies within the device take their time and move nothing, from here on and in all threads: for programs whose
+// copies would take more of the host than it has.
+void simgpu_copies_move(int move);
 }
 
 namespace simgpu {
@@ -35,6 +38,8 @@ struct GivenNodes {
   uint64_t operator[](size_t node) const { return node < count ? durations_ns[node] : 0; }
 };
 GivenNodes TakeGivenNodes();
+
+bool CopiesMove();
 
 void NoteCallDuration(uint64_t duration_ns);
 

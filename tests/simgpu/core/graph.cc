@@ -119,6 +119,7 @@ std::vector<int> Dependents(const GraphNode& node) {
 Graph* Clone(const Graph& graph) {
   Graph* clone = NewGraph();
   clone->nodes = graph.nodes;
+  clone->user_objects = graph.user_objects;
   for (GraphNode& node : clone->nodes) {
     node.graph = clone;
     node.source_id = std::exchange(node.id, NewNodeId());
@@ -141,6 +142,7 @@ GraphExec* Instantiate(const Graph& graph) {
     return nullptr;
   }
   exec->id = next_graph_id.fetch_add(1, std::memory_order_relaxed);
+  exec->user_objects = graph.user_objects;
   for (GraphNode& node : exec->nodes) node.id = NewNodeId();
   return exec;
 }
@@ -161,6 +163,17 @@ std::vector<GraphNode*> FindChildInExec(GraphExec* exec, const GraphNode& child_
     if (GraphNode* copy = FindInExec(exec, node)) found.push_back(copy);
   }
   return found;
+}
+
+void SetEnabled(GraphNode* node, bool enabled) {
+  if (node->enabled == enabled) return;
+  node->enabled = enabled;
+  if (enabled) {
+    node->work = std::move(*node->resting);
+    node->resting.reset();
+  } else {
+    node->resting = std::make_shared<Work>(std::exchange(node->work, EmptyWork{}));
+  }
 }
 
 UpdateResult Update(GraphExec* exec, const Graph& graph) {

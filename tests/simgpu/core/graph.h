@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,14 @@ struct GraphNode {
   uint64_t source_id = 0;         // the node that this one was copied from
   bool removed = false;           // destroyed by the program; its place stays
   bool enabled = true;            // executable graphs only: a disabled node does nothing
+  std::shared_ptr<Work> resting;  // what a disabled node would do
 };
 
 // A program's cudaGraph_t. A deque: node addresses are handed out as cudaGraphNode_t.
 struct Graph {
   uint32_t id = 0;
   std::deque<GraphNode> nodes;
+  std::vector<std::shared_ptr<void>> user_objects;  // one for each reference that the graph holds
 };
 
 // A program's cudaGraphExec_t: nodes in an order in which they could run, child graphs in place.
@@ -39,6 +42,7 @@ struct GraphExec {
   uint32_t id = 0;  // unique in the process, shared with no Graph: records name it as graphId
   std::vector<GraphNode> nodes;
   uint64_t flags = 0;
+  std::vector<std::shared_ptr<void>> user_objects;
 };
 
 Graph* NewGraph();
@@ -58,6 +62,8 @@ GraphExec* Instantiate(const Graph& graph);
 GraphNode* FindInExec(GraphExec* exec, const GraphNode& source);
 // The nodes of the child graph that a child node stands for.
 std::vector<GraphNode*> FindChildInExec(GraphExec* exec, const GraphNode& child_node);
+
+void SetEnabled(GraphNode* exec_node, bool enabled);
 
 enum class UpdateResult : uint8_t { kDone, kTopologyChanged, kNodeTypeChanged };
 // Takes over the parameters of a graph with the same shape; changes nothing otherwise.

@@ -34,6 +34,14 @@ const Kernel* KernelTable::FindByHostFunction(const void* host_function) const {
   return found == by_host_function_.end() ? nullptr : found->second;
 }
 
+const void* KernelTable::HostFunctionOf(const Kernel* kernel) const {
+  std::shared_lock lock(mutex_);
+  for (const auto& [host_function, known] : by_host_function_) {
+    if (known == kernel) return host_function;
+  }
+  return nullptr;
+}
+
 bool KernelTable::IsKernel(const void* handle) const {
   std::shared_lock lock(mutex_);
   return handles_.contains(handle);

@@ -22,6 +22,7 @@ class KernelTable {
   // A kernel that only has a name, as library calls (cuBLAS) launch.
   const Kernel* Named(std::string_view name);
   const Kernel* FindByHostFunction(const void* host_function) const;  // null: never registered
+  const void* HostFunctionOf(const Kernel* kernel) const;             // null: it has none
   bool IsKernel(const void* handle) const;
 
  private:

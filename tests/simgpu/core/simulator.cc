@@ -104,8 +104,9 @@ uint64_t Event::MarkNs() const {
   return shared != nullptr ? shared->load(std::memory_order_acquire) : mark_ns.load(std::memory_order_acquire);
 }
 
-void Simulator::RecordEvent(Event* event, Stream* stream) {
+void Simulator::RecordEvent(Event* event, Stream* stream, bool external) {
   if (Capture* capture = stream->capture.load(std::memory_order_acquire); capture != nullptr) {
+    if (external) return capture->Append(stream, EventWork{event, false});
     event->capture_nodes = capture->Tail(stream);
     event->capture_id = capture->id();
     return;
@@ -122,7 +123,10 @@ void Simulator::RecordEvent(Event* event, Stream* stream) {
   if (auto* shared = event->shared_mark_ns.load(std::memory_order_acquire)) shared->store(mark_ns);
 }
 
-void Simulator::StreamWaitEvent(Stream* stream, Event* event) {
+void Simulator::StreamWaitEvent(Stream* stream, Event* event, bool external) {
+  if (Capture* capture = stream->capture.load(std::memory_order_acquire); external && capture != nullptr) {
+    return capture->Append(stream, EventWork{event, true});
+  }
   if (event->capture_id != 0) {
     std::lock_guard lock(captures_mutex_);
     auto found = captures_.find(event->capture_id);
@@ -142,6 +146,7 @@ bool Simulator::BeginCapture(Stream* stream, Graph* graph, std::vector<int> depe
   auto capture = std::make_unique<Capture>(stream, graph, std::move(dependencies));
   std::lock_guard lock(captures_mutex_);
   captures_.emplace(capture->id(), std::move(capture));
+  capture_count_.store(captures_.size(), std::memory_order_relaxed);
   return true;
 }
 
@@ -151,7 +156,21 @@ Graph* Simulator::EndCapture(Stream* stream) {
   Graph* graph = capture->End();
   std::lock_guard lock(captures_mutex_);
   captures_.erase(capture->id());
+  capture_count_.store(captures_.size(), std::memory_order_relaxed);
   return graph;
+}
+
+bool Simulator::InvalidateBlockingCaptures(const Device* device) {
+  if (capture_count_.load(std::memory_order_relaxed) == 0) return false;
+  bool any = false;
+  std::lock_guard lock(captures_mutex_);
+  for (auto& [id, capture] : captures_) {
+    const Stream* origin = capture->origin();
+    if (origin->device() != device || origin->kind() != StreamKind::kBlocking) continue;
+    capture->Invalidate();
+    any = true;
+  }
+  return any;
 }
 
 void Simulator::BlockUntil(uint64_t ready_ns, WaitMode mode, const char* kind) {

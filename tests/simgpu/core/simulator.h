@@ -66,8 +66,9 @@ class Simulator {
   Span Submit(Stream* stream, const Work& work);
   void SubmitGraph(Stream* stream, const GraphExec& exec);
 
-  void RecordEvent(Event* event, Stream* stream);
-  void StreamWaitEvent(Stream* stream, Event* event);
+  // `external`: inside a capture this becomes a node that records or waits each time the graph runs.
+  void RecordEvent(Event* event, Stream* stream, bool external = false);
+  void StreamWaitEvent(Stream* stream, Event* event, bool external = false);
   Event* NewEvent(Device* device, bool timing, WaitMode wait_mode);
   void DestroyEvent(Event* event);
 
@@ -75,11 +76,14 @@ class Simulator {
   void SynchronizeStream(Stream* stream, WaitMode mode, const char* kind = "stream");
   void SynchronizeEvent(Event* event);
   void SynchronizeDevice(Device* device, WaitMode mode);
+  void WaitForHostTasks(Stream* stream);
   bool StreamIsDone(Stream* stream);
   bool EventIsDone(Event* event);
 
   // False: it captures already. Into a graph of the program's, behind `dependencies`, when one is given.
   bool BeginCapture(Stream* stream, Graph* graph = nullptr, std::vector<int> dependencies = {});
+  // The default stream was used while blocking streams of the device capture: those captures are lost. True if any was.
+  bool InvalidateBlockingCaptures(const Device* device);
   // Null when the stream captures nothing as the origin, or when a joined stream was not joined back.
   Graph* EndCapture(Stream* stream);
 
@@ -108,6 +112,7 @@ class Simulator {
   std::atomic<uint32_t> next_event_id_{1};
   std::mutex events_mutex_;  // guards events_
   std::unordered_map<const Event*, std::unique_ptr<Event>> events_;
+  std::atomic<size_t> capture_count_{0};
   std::mutex captures_mutex_;                                        // guards captures_
   std::unordered_map<uint64_t, std::unique_ptr<Capture>> captures_;  // under way, by id
 };

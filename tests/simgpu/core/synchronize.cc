@@ -1,4 +1,5 @@
 // Waiting for the device and for the host functions in its streams.
+#include "tests/simgpu/core/given_call.h"
 #include "tests/simgpu/core/simulator.h"
 
 namespace simgpu {
@@ -11,7 +12,17 @@ bool MovesBytes(const Work& work) {
 // What the driver copies out of the program's memory before the call returns.
 constexpr uint64_t kStagedBytes = 64 << 10;
 
+bool WithinDevice(const Work& work) {
+  const auto* copy = std::get_if<CopyWork>(&work);
+  return copy != nullptr && !OnHost(copy->source_kind) && !OnHost(copy->destination_kind);
+}
+
 }  // namespace
+
+uint64_t EarliestNs(const Work& work) {
+  const auto* event_work = std::get_if<EventWork>(&work);
+  return event_work != nullptr && event_work->waits ? event_work->event->MarkNs() : 0;
+}
 
 bool Simulator::WaitsForHost(Stream* stream) {
   if (!host_tasks_.any_pending()) return false;
@@ -28,7 +39,7 @@ void Simulator::Perform(Stream* stream, const Work& work, Span span) {
   if (const auto* event_work = std::get_if<EventWork>(&work); event_work != nullptr && !event_work->waits) {
     event_work->event->mark_ns.store(span.end_ns, std::memory_order_release);
   }
-  MoveBytes(work);
+  if (CopiesMove() || !WithinDevice(work)) MoveBytes(work);
 }
 
 void Simulator::Defer(Stream* stream, const Work& work, Span span) {
@@ -69,19 +80,19 @@ void Simulator::SettleHostTasks(Stream* stream) {
 
 void Simulator::SynchronizeStream(Stream* stream, WaitMode mode, const char* kind) {
   BlockUntil(stream->device()->StreamEndNs(stream), mode, kind);
-  if (host_tasks_.any_pending()) {
-    if (stream->kind() == StreamKind::kLegacy) {
-      host_tasks_.WaitForAll();
-    } else {
-      HostTaskList tasks;
-      {
-        std::lock_guard lock(host_mutex_);
-        tasks = stream->host_tasks;
-      }
-      host_tasks_.Wait(tasks);
-    }
-  }
+  WaitForHostTasks(stream);
   pools_.AfterSynchronize();
+}
+
+void Simulator::WaitForHostTasks(Stream* stream) {
+  if (!host_tasks_.any_pending()) return;
+  if (stream->kind() == StreamKind::kLegacy) return host_tasks_.WaitForAll();
+  HostTaskList tasks;
+  {
+    std::lock_guard lock(host_mutex_);
+    tasks = stream->host_tasks;
+  }
+  host_tasks_.Wait(tasks);
 }
 
 void Simulator::SynchronizeEvent(Event* event) {

@@ -105,7 +105,7 @@ Span Device::EnqueueGraph(Stream* stream, const GraphExec& exec, std::vector<Spa
   for (size_t i = 0; i < exec.nodes.size(); ++i) {
     const GraphNode& node = exec.nodes[i];
     const uint64_t gap_ns = node.given.has_begin ? 0 : config_.graph_node_gap_ns;
-    uint64_t begin_ns = ready_ns + node.given.begin_ns;
+    uint64_t begin_ns = std::max(ready_ns + node.given.begin_ns, EarliestNs(node.work));
     for (int dependency : node.dependencies) {
       begin_ns = std::max(begin_ns, (*node_spans)[dependency].end_ns + gap_ns);
     }

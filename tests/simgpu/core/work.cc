@@ -45,27 +45,44 @@ uint64_t TransferNs(uint64_t base_ns, uint64_t bytes, double gb_per_s) {
   return AtLeastOne(static_cast<double>(base_ns) + static_cast<double>(bytes) / gb_per_s);
 }
 
-void Copy(const CopyWork& copy) {
+void CopySlice(const CopyWork& copy, char* destination, const char* source) {
   const bool flat =
       copy.rows <= 1 || (copy.destination_pitch == copy.width_bytes && copy.source_pitch == copy.width_bytes);
   if (flat) {
-    std::memmove(copy.destination, copy.source, copy.Bytes());
+    std::memmove(destination, source, copy.width_bytes * copy.rows);
     return;
   }
   for (size_t row = 0; row < copy.rows; ++row) {
-    std::memmove(static_cast<char*>(copy.destination) + row * copy.destination_pitch,
-                 static_cast<const char*>(copy.source) + row * copy.source_pitch, copy.width_bytes);
+    std::memmove(destination + row * copy.destination_pitch, source + row * copy.source_pitch, copy.width_bytes);
+  }
+}
+
+void Copy(const CopyWork& copy) {
+  for (size_t slice = 0; slice < copy.slices; ++slice) {
+    CopySlice(copy, static_cast<char*>(copy.destination) + slice * copy.destination_slice_pitch,
+              static_cast<const char*>(copy.source) + slice * copy.source_slice_pitch);
+  }
+}
+
+void FillRow(const FillWork& fill, char* row, uint64_t bytes) {
+  if (fill.element_bytes == 1) {
+    FillBytes(row, static_cast<uint8_t>(fill.value), bytes, !OnHost(fill.kind));
+  } else if (fill.value == 0) {
+    FillBytes(row, 0, bytes, !OnHost(fill.kind));
+  } else {
+    for (uint64_t at = 0; at + fill.element_bytes <= bytes; at += fill.element_bytes) {
+      std::memcpy(row + at, &fill.value, fill.element_bytes);  // little endian, as the device
+    }
   }
 }
 
 void Fill(const FillWork& fill) {
-  const bool device_memory = !OnHost(fill.kind);
   if (fill.rows <= 1 || fill.pitch == fill.width_bytes) {
-    FillBytes(fill.destination, fill.value, fill.Bytes(), device_memory);
+    FillRow(fill, static_cast<char*>(fill.destination), fill.Bytes());
     return;
   }
   for (size_t row = 0; row < fill.rows; ++row) {
-    FillBytes(static_cast<char*>(fill.destination) + row * fill.pitch, fill.value, fill.width_bytes, device_memory);
+    FillRow(fill, static_cast<char*>(fill.destination) + row * fill.pitch, fill.width_bytes);
   }
 }
 

@@ -41,6 +41,8 @@ struct CopyWork {
   size_t width_bytes = 0;  // of one row
   size_t rows = 1;
   size_t destination_pitch = 0, source_pitch = 0;
+  size_t slices = 1;
+  size_t destination_slice_pitch = 0, source_slice_pitch = 0;  // bytes from one slice to the next
   MemoryKind destination_kind = MemoryKind::kDevice, source_kind = MemoryKind::kDevice;
   bool asynchronous = true;                       // as called: cudaMemcpy is not
   int destination_device = 0, source_device = 0;  // ordinals, for device memory
@@ -48,12 +50,13 @@ struct CopyWork {
   // From one device's memory to another's.
   bool PeerToPeer() const;
 
-  uint64_t Bytes() const { return uint64_t{width_bytes} * rows; }
+  uint64_t Bytes() const { return uint64_t{width_bytes} * rows * slices; }
 };
 
 struct FillWork {
   void* destination = nullptr;
-  uint8_t value = 0;
+  uint32_t value = 0;
+  uint32_t element_bytes = 1;  // 1, 2 or 4: how much of the value is repeated
   size_t width_bytes = 0;
   size_t rows = 1;
   size_t pitch = 0;
@@ -78,6 +81,7 @@ struct MemoryWork {  // a stream-ordered allocation or its end
   void* address = nullptr;
   uint64_t bytes = 0;
   bool frees = false;
+  std::shared_ptr<void> owner;  // of the memory; lives as long as a graph that allocates it
 };
 struct EventWork {
   Event* event = nullptr;
@@ -97,6 +101,8 @@ bool OnHost(MemoryKind kind);
 Engine EngineOf(const Work& work);
 // Simulated duration under `config`. Never zero, except for empty work.
 uint64_t DurationNs(const Work& work, const Config& config);
+// No earlier than this may a graph's node begin, for what lies outside of the graph.
+uint64_t EarliestNs(const Work& work);
 // Moves the bytes of a copy or fill, at once.
 void MoveBytes(const Work& work);
 

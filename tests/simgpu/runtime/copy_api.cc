@@ -1,109 +1,117 @@
 // Copies and fills. Bytes move when the call is made; the simulated span says when the real device would have moved
 // them, and the call blocks until then where the real one blocks.
 #include "runtime_impl.h"
+#include "tests/simgpu/runtime/copies.h"
 #include "tests/simgpu/runtime/entry.h"
 
 namespace simgpu::runtime {
 namespace {
 
-// Up to here the driver stages a pageable upload into the command buffer and returns at once.
-constexpr uint64_t kStagedUploadBytes = 64 << 10;
+CopyWork Flat(void* destination, const void* source, size_t bytes) {
+  return MakeCopy(destination, bytes, source, bytes, bytes, 1);
+}
 
-CopyWork MakeCopy(void* destination, size_t destination_pitch, const void* source, size_t source_pitch, size_t width,
-                  size_t rows) {
-  const Memory& memory = Simulator::Get().memory();
+template <typename Parameters>
+cudaError_t Submit3D(const Parameters* parameters, cudaStream_t stream, bool synchronous) {
   CopyWork copy;
-  copy.destination = destination;
-  copy.source = source;
-  copy.width_bytes = width;
-  copy.rows = rows;
-  copy.destination_pitch = destination_pitch;
-  copy.source_pitch = source_pitch;
-  copy.destination_kind = memory.KindOf(destination);
-  copy.source_kind = memory.KindOf(source);
-  return copy;
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (!MakeCopy3D(*parameters, &copy)) return cudaErrorInvalidValue;
+  return SubmitCopy(copy, stream, synchronous);
 }
 
-// Whether an asynchronous copy keeps its caller until it is done.
-bool AsyncBlocks(const CopyWork& copy) {
-  const bool from_host = OnHost(copy.source_kind), to_host = OnHost(copy.destination_kind);
-  if (from_host && to_host) return true;
-  if (copy.destination_kind == MemoryKind::kPageable) return true;
-  return copy.source_kind == MemoryKind::kPageable && copy.Bytes() > kStagedUploadBytes;
-}
-
-cudaError_t SubmitCopy(CopyWork copy, cudaStream_t handle, bool synchronous) {
-  copy.asynchronous = !synchronous;
-  if (copy.Bytes() == 0) return cudaSuccess;
-  if (copy.destination == nullptr || copy.source == nullptr) return cudaErrorInvalidValue;
-  Stream* stream = FindStream(handle);
-  const bool capturing = stream->capture.load(std::memory_order_relaxed) != nullptr;
-  if (capturing && synchronous) return cudaErrorStreamCaptureUnsupported;
-  const Span span = Simulator::Get().Submit(stream, copy);
-  const bool on_device = !OnHost(copy.source_kind) && !OnHost(copy.destination_kind);
-  if (!capturing && (synchronous ? !on_device : AsyncBlocks(copy))) {
-    Simulator::Get().BlockUntil(span.end_ns, DeviceWaitMode(CurrentOrdinal()), "copy");
+cudaError_t SubmitFill3D(cudaPitchedPtr pointer, int value, cudaExtent extent, cudaStream_t stream) {
+  for (size_t slice = 0; slice < extent.depth; ++slice) {
+    void* begin = static_cast<char*>(pointer.ptr) + slice * pointer.pitch * pointer.ysize;
+    const FillWork fill = MakeFill(begin, pointer.pitch, static_cast<unsigned>(value), 1, extent.width, extent.height);
+    if (const cudaError_t error = SubmitFill(fill, stream); error != cudaSuccess) return error;
   }
-  return cudaSuccess;
-}
-
-cudaError_t SubmitFill(void* pointer, size_t pitch, int value, size_t width, size_t rows, cudaStream_t handle) {
-  FillWork fill;
-  fill.destination = pointer;
-  fill.value = static_cast<uint8_t>(value);
-  fill.width_bytes = width;
-  fill.rows = rows;
-  fill.pitch = pitch;
-  if (fill.Bytes() == 0) return cudaSuccess;
-  fill.kind = Simulator::Get().memory().KindOf(pointer);
-  if (fill.kind == MemoryKind::kPageable) return cudaErrorInvalidValue;
-  Simulator::Get().Submit(FindStream(handle), fill);
   return cudaSuccess;
 }
 
 }  // namespace
 
 cudaError_t cudaMemcpy(void* destination, const void* source, size_t bytes, cudaMemcpyKind) {
-  return SubmitCopy(MakeCopy(destination, bytes, source, bytes, bytes, 1), nullptr, true);
+  return SubmitCopy(Flat(destination, source, bytes), nullptr, true);
 }
 
 cudaError_t cudaMemcpyAsync(void* destination, const void* source, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
-  return SubmitCopy(MakeCopy(destination, bytes, source, bytes, bytes, 1), stream, false);
+  return SubmitCopy(Flat(destination, source, bytes), stream, false);
 }
 
-cudaError_t cudaMemcpyPeer(void* destination, int, const void* source, int, size_t bytes) {
-  return runtime::cudaMemcpy(destination, source, bytes, cudaMemcpyDefault);
+cudaError_t cudaMemcpyPeer(void* destination, int destination_device, const void* source, int source_device,
+                           size_t bytes) {
+  if (!ValidOrdinal(destination_device) || !ValidOrdinal(source_device)) return cudaErrorInvalidDevice;
+  return SubmitCopy(Flat(destination, source, bytes), nullptr, true);
 }
 
-cudaError_t cudaMemcpyPeerAsync(void* destination, int, const void* source, int, size_t bytes, cudaStream_t stream) {
-  return runtime::cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, stream);
+cudaError_t cudaMemcpyPeerAsync(void* destination, int destination_device, const void* source, int source_device,
+                                size_t bytes, cudaStream_t stream) {
+  if (!ValidOrdinal(destination_device) || !ValidOrdinal(source_device)) return cudaErrorInvalidDevice;
+  return SubmitCopy(Flat(destination, source, bytes), stream, false);
 }
 
 cudaError_t cudaMemcpy2D(void* destination, size_t destination_pitch, const void* source, size_t source_pitch,
                          size_t width, size_t height, cudaMemcpyKind) {
+  if (width > destination_pitch || width > source_pitch) return cudaErrorInvalidPitchValue;
   return SubmitCopy(MakeCopy(destination, destination_pitch, source, source_pitch, width, height), nullptr, true);
 }
 
 cudaError_t cudaMemcpy2DAsync(void* destination, size_t destination_pitch, const void* source, size_t source_pitch,
                               size_t width, size_t height, cudaMemcpyKind, cudaStream_t stream) {
+  if (width > destination_pitch || width > source_pitch) return cudaErrorInvalidPitchValue;
   return SubmitCopy(MakeCopy(destination, destination_pitch, source, source_pitch, width, height), stream, false);
 }
 
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) { return Submit3D(parameters, nullptr, true); }
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  return Submit3D(parameters, stream, false);
+}
+cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) { return Submit3D(parameters, nullptr, true); }
+cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  return Submit3D(parameters, stream, false);
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t cudaMemcpyBatchAsync(void* const* destinations, const void* const* sources, const size_t* sizes,
+                                 size_t count, cudaMemcpyAttributes*, size_t*, size_t, cudaStream_t stream) {
+#else
+cudaError_t cudaMemcpyBatchAsync(void** destinations, void** sources, size_t* sizes, size_t count,
+                                 cudaMemcpyAttributes*, size_t*, size_t, size_t* failed, cudaStream_t stream) {
+#endif
+  for (size_t i = 0; i < count; ++i) {
+    const cudaError_t error = SubmitCopy(Flat(destinations[i], sources[i], sizes[i]), stream, false);
+    if (error == cudaSuccess) continue;
+#if CUDART_VERSION < 13000
+    if (failed != nullptr) *failed = i;
+#endif
+    return error;
+  }
+  return cudaSuccess;
+}
+
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-  return SubmitFill(pointer, bytes, value, bytes, 1, nullptr);
+  return SubmitFill(MakeFill(pointer, bytes, static_cast<unsigned>(value), 1, bytes, 1), nullptr);
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-  return SubmitFill(pointer, bytes, value, bytes, 1, stream);
+  return SubmitFill(MakeFill(pointer, bytes, static_cast<unsigned>(value), 1, bytes, 1), stream);
 }
 
 cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
-  return SubmitFill(pointer, pitch, value, width, height, nullptr);
+  return SubmitFill(MakeFill(pointer, pitch, static_cast<unsigned>(value), 1, width, height), nullptr);
 }
 
 cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream) {
-  return SubmitFill(pointer, pitch, value, width, height, stream);
+  return SubmitFill(MakeFill(pointer, pitch, static_cast<unsigned>(value), 1, width, height), stream);
+}
+
+cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
+  return SubmitFill3D(pointer, value, extent, nullptr);
+}
+
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr pointer, int value, cudaExtent extent, cudaStream_t stream) {
+  return SubmitFill3D(pointer, value, extent, stream);
 }
 
 }  // namespace simgpu::runtime

@@ -1,4 +1,4 @@
-// Devices: selection, properties, device-wide synchronisation, occupancy and function attributes.
+// Devices: selection, properties, device-wide synchronisation.
 #include <cstdio>
 #include <cstring>
 
@@ -9,9 +9,7 @@
 namespace simgpu::runtime {
 namespace {
 
-constexpr int kRuntimeVersion = 13000;
-
-bool ValidOrdinal(int ordinal) { return ordinal >= 0 && ordinal < Simulator::Get().device_count(); }
+constexpr int kDriverVersion = 13000;
 
 }  // namespace
 
@@ -60,87 +58,31 @@ cudaError_t cudaDeviceGetPCIBusId(char* bus_id, int bytes, int device) {
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  if (least != nullptr) *least = 0;
-  if (greatest != nullptr) *greatest = -5;
+  if (least != nullptr) *least = kLeastPriority;
+  if (greatest != nullptr) *greatest = kGreatestPriority;
   return cudaSuccess;
 }
-
-cudaError_t cudaDeviceCanAccessPeer(int* can_access, int device, int peer) {
-  if (!ValidOrdinal(device) || !ValidOrdinal(peer)) return cudaErrorInvalidDevice;
-  *can_access = device != peer;
-  return cudaSuccess;
-}
-
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int) {
-  return ValidOrdinal(peer) ? cudaSuccess : cudaErrorInvalidDevice;
-}
-cudaError_t cudaDeviceDisablePeerAccess(int peer) { return ValidOrdinal(peer) ? cudaSuccess : cudaErrorInvalidDevice; }
 
 cudaError_t cudaDeviceSynchronize() {
   const uint64_t begin_ns = TraceBegin();
   Device* device = CurrentDevice();
-  Simulator::Get().BlockUntil(device->DeviceEndNs(), DeviceWaitMode(CurrentOrdinal()), "context");
+  if (Simulator::Get().InvalidateBlockingCaptures(device)) return cudaErrorStreamCaptureUnsupported;
+  Simulator::Get().SynchronizeDevice(device, DeviceWaitMode(CurrentOrdinal()));
   TraceWait(WaitKind::kContext, device, nullptr, nullptr, begin_ns);
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceReset() { return cudaDeviceSynchronize(); }
-cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
-cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
-
 cudaError_t cudaRuntimeGetVersion(int* version) {
   if (version == nullptr) return cudaErrorInvalidValue;
-  *version = kRuntimeVersion;
+  *version = CUDART_VERSION / 10 * 10;
   return cudaSuccess;
 }
 
-cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
-
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
-  if (attributes == nullptr) return cudaErrorInvalidValue;
-  if (FindKernel(function) == nullptr) return cudaErrorInvalidDeviceFunction;
-  std::memset(attributes, 0, sizeof *attributes);
-  attributes->maxThreadsPerBlock = 1024;
-  attributes->numRegs = 32;
-  attributes->ptxVersion = attributes->binaryVersion = 90;
-  attributes->maxDynamicSharedSizeBytes = 227 << 10;
+cudaError_t cudaDriverGetVersion(int* version) {
+  if (version == nullptr) return cudaErrorInvalidValue;
+  *version = kDriverVersion;
   return cudaSuccess;
-}
-
-cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute, int) {
-  return FindKernel(function) == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
-}
-cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
-
-cudaError_t cudaFuncGetName(const char** name, const void* function) {
-  *name = KernelName(function);
-  return *name == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
-}
-
-cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
-  const Kernel* kernel = FindKernel(symbol);
-  if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
-  *function = reinterpret_cast<cudaFunction_t>(const_cast<Kernel*>(kernel));
-  return cudaSuccess;
-}
-
-cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* entry) { return runtime::__cudaGetKernel(kernel, entry); }
-
-// Occupancy by threads and shared memory alone: registers are not modelled.
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int block_threads,
-                                                                   size_t shared_bytes, unsigned int) {
-  if (blocks == nullptr || block_threads <= 0) return cudaErrorInvalidValue;
-  constexpr int kMaxThreads = 2048, kMaxBlocks = 32;
-  constexpr size_t kSharedBytes = 228 << 10;
-  int fit = std::min(kMaxBlocks, kMaxThreads / block_threads);
-  if (shared_bytes != 0) fit = std::min(fit, static_cast<int>(kSharedBytes / shared_bytes));
-  *blocks = fit;
-  return cudaSuccess;
-}
-
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int block_threads,
-                                                          size_t shared_bytes) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block_threads, shared_bytes, 0);
 }
 
 cudaError_t cudaProfilerStart() { return cudaSuccess; }

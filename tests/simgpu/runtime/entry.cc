@@ -23,6 +23,16 @@ cudaError_t NotSupported(const char* function) {
   return cudaErrorNotSupported;
 }
 
+cudaError_t RefuseInCapture(Capture* capture) {
+  capture->Invalidate();
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t CheckLegacyStream(const Stream* stream) {
+  if (stream->kind() != StreamKind::kLegacy) return cudaSuccess;
+  return Simulator::Get().InvalidateBlockingCaptures(stream->device()) ? cudaErrorStreamCaptureImplicit : cudaSuccess;
+}
+
 cudaError_t cudaGetLastError() {
   const cudaError_t error = last_error;
   last_error = cudaSuccess;

@@ -9,6 +9,7 @@
 
 #include "tests/simgpu/core/current.h"
 #include "tests/simgpu/core/simulator.h"
+#include "tests/simgpu/runtime/forms.h"
 
 namespace simgpu::runtime {
 
@@ -18,6 +19,15 @@ inline cudaError_t Keep(cudaError_t error) { return error == cudaSuccess ? error
 
 // Says the function's name once a process on stderr; cudaErrorNotSupported.
 cudaError_t NotSupported(const char* function);
+
+inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
+
+inline bool ValidOrdinal(int ordinal) { return ordinal >= 0 && ordinal < Simulator::Get().device_count(); }
+
+// What a call that a capture does not allow does to it: cudaErrorStreamCaptureUnsupported.
+cudaError_t RefuseInCapture(Capture* capture);
+// Whether the default stream may be used now: not while a stream that it waits for captures.
+cudaError_t CheckLegacyStream(const Stream* stream);
 
 inline Stream* FindStream(cudaStream_t handle) { return StreamOf(handle); }
 

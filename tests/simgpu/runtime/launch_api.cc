@@ -8,20 +8,23 @@ namespace {
 
 Extent ToExtent(dim3 d) { return {d.x, d.y, d.z}; }
 
-cudaError_t Launch(const Kernel* kernel, dim3 grid, dim3 block, void** args, size_t shared_bytes, cudaStream_t stream) {
+cudaError_t Launch(const Kernel* kernel, dim3 grid, dim3 block, void** args, size_t shared_bytes, cudaStream_t handle) {
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
   if (ToExtent(grid).Count() == 0 || ToExtent(block).Count() == 0) return cudaErrorInvalidConfiguration;
+  Stream* stream = FindStream(handle);
+  if (const cudaError_t error = CheckLegacyStream(stream); error != cudaSuccess) return error;
   KernelWork work;
   work.kernel = kernel;
   work.grid = ToExtent(grid);
   work.block = ToExtent(block);
   work.shared_bytes = static_cast<uint32_t>(shared_bytes);
-  if (__builtin_expect(Hooks() != nullptr, 0)) {
-    NestedLaunch nested(work, args, stream);
-    Simulator::Get().Submit(FindStream(stream), work);
+  work.arguments = args;
+  if (__builtin_expect(NestsDriverCall(), 0)) {
+    NestedLaunch nested(work, args, handle);
+    Simulator::Get().Submit(stream, work);
     return cudaSuccess;
   }
-  Simulator::Get().Submit(FindStream(stream), work);
+  Simulator::Get().Submit(stream, work);
   return cudaSuccess;
 }
 

@@ -14,7 +14,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   Simulator& simulator = Simulator::Get();
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
-  *pointer = simulator.memory().AllocateDevice(bytes);
+  *pointer = simulator.memory().AllocateDevice(bytes, CurrentOrdinal());
   simulator.SpendHostTime(simulator.config().malloc_ns);
   return *pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
@@ -22,6 +22,13 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
   *pitch = (width + 511) / 512 * 512;
   return cudaMalloc(pointer, *pitch * height);
+}
+
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  if (pointer == nullptr) return cudaErrorInvalidValue;
+  pointer->xsize = extent.width;
+  pointer->ysize = extent.height;
+  return runtime::cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth);
 }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int) {
@@ -36,22 +43,10 @@ cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int) {
 cudaError_t cudaFree(void* pointer) {
   if (pointer == nullptr) return cudaSuccess;
   Simulator& simulator = Simulator::Get();
-  simulator.BlockUntil(CurrentDevice()->DeviceEndNs(), WaitMode::kSpin, "context");
-  if (!simulator.memory().FreeDevice(pointer)) return cudaErrorInvalidValue;
+  simulator.SynchronizeDevice(CurrentDevice(), WaitMode::kSpin);
+  if (!simulator.pools().Free(pointer) && !simulator.memory().FreeDevice(pointer)) return cudaErrorInvalidValue;
   simulator.SpendHostTime(simulator.config().free_ns);
   return cudaSuccess;
-}
-
-// Stream-ordered: memory is taken and given back at once, since no kernel touches it; the calls cost no host time.
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
-  if (pointer == nullptr) return cudaErrorInvalidValue;
-  *pointer = bytes == 0 ? nullptr : Simulator::Get().memory().AllocateDevice(bytes);
-  return *pointer == nullptr && bytes != 0 ? cudaErrorMemoryAllocation : cudaSuccess;
-}
-
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
-  if (pointer == nullptr) return cudaSuccess;
-  return Simulator::Get().memory().FreeDevice(pointer) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int) {
@@ -104,7 +99,7 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
 
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
   const Memory& memory = Simulator::Get().memory();
-  if (free_bytes != nullptr) *free_bytes = memory.FreeBytes();
+  if (free_bytes != nullptr) *free_bytes = memory.FreeBytes(CurrentOrdinal());
   if (total_bytes != nullptr) *total_bytes = memory.CapacityBytes();
   return cudaSuccess;
 }
@@ -116,6 +111,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   switch (Simulator::Get().memory().KindOf(pointer)) {
     case MemoryKind::kDevice:
       attributes->type = cudaMemoryTypeDevice;
+      attributes->device = Simulator::Get().memory().DeviceOf(pointer);
       attributes->devicePointer = const_cast<void*>(pointer);
       break;
     case MemoryKind::kManaged:
@@ -132,11 +128,6 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
       attributes->hostPointer = const_cast<void*>(pointer);
       break;
   }
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
-cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned int, cudaStream_t) {
   return cudaSuccess;
 }
 

@@ -27,6 +27,13 @@ struct GraphLaunchParams {
   cudaStream_t stream;
 };
 
+// The same bodies serve the driver's own exports, which nest nothing.
+inline bool NestsDriverCall() {
+  if (Hooks() == nullptr) return false;
+  const ApiCall* call = CurrentCall();
+  return call == nullptr || call->domain == ApiDomain::kRuntime;
+}
+
 class NestedLaunch {
  public:
   NestedLaunch(const KernelWork& work, void** args, cudaStream_t stream)

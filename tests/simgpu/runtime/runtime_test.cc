@@ -32,12 +32,16 @@ TEST_F(CudaRuntime, LastError_IsKeptUntilItIsRead) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
-TEST_F(CudaRuntime, FunctionThatIsNotSimulated_SaysSoOnce) {
+TEST_F(CudaRuntime, FunctionThatIsNotSimulated_SaysSoOnceAndFails) {
   testing::internal::CaptureStderr();
-  int value = 0;
-  EXPECT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrPerformanceRank, 0, 0), cudaErrorNotSupported);
-  EXPECT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrPerformanceRank, 0, 0), cudaErrorNotSupported);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "simgpu: cudaDeviceGetP2PAttribute is not simulated\n");
+  cudaTextureObject_t texture = 0;
+  cudaExternalMemory_t memory = nullptr;
+  EXPECT_EQ(cudaCreateTextureObject(&texture, nullptr, nullptr, nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
+  EXPECT_EQ(cudaImportExternalMemory(&memory, nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(cudaCreateTextureObject(&texture, nullptr, nullptr, nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "simgpu: cudaCreateTextureObject is not simulated\nsimgpu: cudaImportExternalMemory is not simulated\n");
 }
 
 TEST_F(CudaRuntime, Device_NamesItselfSimulated) {
@@ -116,9 +120,10 @@ TEST_F(CudaRuntime, Capture_RefusesWhatCannotBeCaptured) {
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
   cudaStreamCaptureStatus status;
   cudaStreamIsCapturing(stream, &status);
-  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  EXPECT_EQ(status, cudaStreamCaptureStatusInvalidated);
   cudaGraph_t graph;
-  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(graph, nullptr);
   EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);
   cudaStreamDestroy(stream);
 }

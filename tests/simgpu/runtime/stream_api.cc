@@ -1,4 +1,6 @@
 // Streams and events.
+#include <algorithm>
+
 #include "runtime_impl.h"
 #include "tests/simgpu/runtime/entry.h"
 
@@ -10,7 +12,8 @@ Event* FindEvent(cudaEvent_t handle) { return reinterpret_cast<Event*>(handle); 
 }  // namespace
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* handle, unsigned int flags, int priority) {
-  if (handle == nullptr) return cudaErrorInvalidValue;
+  if (handle == nullptr || (flags & ~unsigned{cudaStreamNonBlocking}) != 0) return cudaErrorInvalidValue;
+  priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
   const StreamKind kind = (flags & cudaStreamNonBlocking) != 0 ? StreamKind::kNonBlocking : StreamKind::kBlocking;
   Stream* stream = CurrentDevice()->CreateStream(kind, priority);
   *handle = reinterpret_cast<cudaStream_t>(stream);
@@ -38,24 +41,26 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   const uint64_t begin_ns = TraceBegin();
   Stream* stream = FindStream(handle);
-  if (stream->capture.load(std::memory_order_relaxed) != nullptr) return cudaErrorStreamCaptureUnsupported;
+  if (Capture* capture = stream->capture.load(std::memory_order_relaxed)) return RefuseInCapture(capture);
+  if (const cudaError_t error = CheckLegacyStream(stream); error != cudaSuccess) return error;
   Device* device = stream->device();
-  Simulator::Get().BlockUntil(device->StreamEndNs(stream), DeviceWaitMode(device->ordinal()), "stream");
+  Simulator::Get().SynchronizeStream(stream, DeviceWaitMode(device->ordinal()));
   TraceWait(WaitKind::kStream, device, stream, nullptr, begin_ns);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   Stream* stream = FindStream(handle);
-  return stream->device()->StreamEndNs(stream) <= Simulator::Get().clock().NowNs() ? cudaSuccess : cudaErrorNotReady;
+  if (Capture* capture = stream->capture.load(std::memory_order_relaxed)) return RefuseInCapture(capture);
+  return Simulator::Get().StreamIsDone(stream) ? cudaSuccess : cudaErrorNotReady;
 }
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, unsigned int) {
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, unsigned int flags) {
   if (event_handle == nullptr) return cudaErrorInvalidResourceHandle;
   const uint64_t begin_ns = TraceBegin();
   Stream* stream = FindStream(handle);
   Event* event = FindEvent(event_handle);
-  Simulator::Get().StreamWaitEvent(stream, event);
+  Simulator::Get().StreamWaitEvent(stream, event, (flags & cudaEventWaitExternal) != 0);
   TraceWait(WaitKind::kStreamWaitsEvent, stream->device(), stream, event, begin_ns);
   return cudaSuccess;
 }
@@ -102,21 +107,22 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream) {
   return cudaSuccess;
 }
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t stream, unsigned int) {
-  return runtime::cudaEventRecord(handle, stream);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t stream, unsigned int flags) {
+  if (handle == nullptr) return cudaErrorInvalidResourceHandle;
+  Simulator::Get().RecordEvent(FindEvent(handle), FindStream(stream), (flags & cudaEventRecordExternal) != 0);
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
   if (handle == nullptr) return cudaErrorInvalidResourceHandle;
-  const uint64_t mark_ns = FindEvent(handle)->mark_ns.load(std::memory_order_acquire);
-  return mark_ns <= Simulator::Get().clock().NowNs() ? cudaSuccess : cudaErrorNotReady;
+  return Simulator::Get().EventIsDone(FindEvent(handle)) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   if (handle == nullptr) return cudaErrorInvalidResourceHandle;
   const uint64_t begin_ns = TraceBegin();
   Event* event = FindEvent(handle);
-  Simulator::Get().BlockUntil(event->mark_ns.load(std::memory_order_acquire), event->wait_mode, "event");
+  Simulator::Get().SynchronizeEvent(event);
   TraceWait(WaitKind::kEvent, event->device, nullptr, event, begin_ns);
   return cudaSuccess;
 }
@@ -125,7 +131,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
   if (begin == nullptr || end == nullptr) return cudaErrorInvalidResourceHandle;
   const Event* first = FindEvent(begin);
   const Event* second = FindEvent(end);
-  const uint64_t begin_ns = first->mark_ns.load(), end_ns = second->mark_ns.load();
+  const uint64_t begin_ns = first->MarkNs(), end_ns = second->MarkNs();
   if (!first->timing || !second->timing || begin_ns == 0 || end_ns == 0) return cudaErrorInvalidResourceHandle;
   if (std::max(begin_ns, end_ns) > Simulator::Get().clock().NowNs()) return cudaErrorNotReady;
   *milliseconds = static_cast<float>((static_cast<double>(end_ns) - static_cast<double>(begin_ns)) / 1e6);
