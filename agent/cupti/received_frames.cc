@@ -45,6 +45,7 @@ class Reader {
     if (frame.has_state()) {
       received_->states.push_back(frame.state().what());
       received_->state_texts.push_back(frame.state().text());
+      received_->state_times_ns.push_back(frame.state().monotonic_ns());
     }
     if (frame.has_goodbye()) received_->goodbye = true;
     if (frame.has_health()) {

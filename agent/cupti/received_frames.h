@@ -26,6 +26,7 @@ struct Received {
   std::vector<ReceivedOp> ops;
   std::vector<uint32_t> states;
   std::vector<std::string> state_texts;
+  std::vector<uint64_t> state_times_ns;
   std::vector<uint64_t> counters;
   bool device_is_simulated = false, goodbye = false;
   uint64_t lost = 0;

@@ -25,7 +25,7 @@ constexpr uint32_t kStateCuptiMissing = 4;  // stallscope.v1.State.What
 constexpr uint32_t kRoundMs = 50;  // how late a GPU record may be, beside the streaming thread's own round
 constexpr uint64_t kRetryEveryNs = 1'000'000'000;
 constexpr uint64_t kFinalFlushNs = 100'000'000;
-constexpr uint64_t kYieldNs = 200'000'000;
+constexpr uint64_t kYieldNs = 500'000'000;
 constexpr size_t kReasonBytes = 512;
 
 // What is asked of the keeper beside its rounds.

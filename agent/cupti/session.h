@@ -19,7 +19,7 @@ void SetUpCupti() noexcept;
 // The process is about to end: gets what CUPTI has, once, and never calls it again. Waits at most 100 ms.
 void FinishCupti() noexcept;
 
-// Another client is about to use CUPTI: lets go of it. When this returns (at most 200 ms later), nothing of ours is
+// Another client is about to use CUPTI: lets go of it. When this returns (usually some 150 ms, at most 500 ms later), nothing of ours is
 // enabled or subscribed, and CUPTI's settings are as they were. `client`: its name, for people. Any thread.
 void YieldCupti(const char* client) noexcept;
 

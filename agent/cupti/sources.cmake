@@ -19,9 +19,17 @@ if(BUILD_TESTING)
     LIBS simgpu_cudart stallscope_cuda_headers ${CMAKE_DL_LIBS})
   set_target_properties(cupti_holder PROPERTIES SKIP_BUILD_RPATH TRUE)
   target_link_options(cupti_holder PRIVATE -Wl,--allow-shlib-undefined)
+  stallscope_program(cupti_client SRCS ${_cupti}/cupti_client.cc
+    LIBS simgpu_cudart simgpu_cupti stallscope_cuda_headers ${CMAKE_DL_LIBS})
+  set_target_properties(cupti_client PROPERTIES SKIP_BUILD_RPATH TRUE)
+  target_link_options(cupti_client PRIVATE -Wl,--allow-shlib-undefined)
   # With the built agent, the simulated GPU and the decode loop.
   stallscope_test(agent_on_simulated_gpu_test
     SRCS ${_cupti}/agent_on_simulated_gpu_test.cc ${_cupti}/received_frames.cc
     LIBS stallscope_proto LABELS system TIMEOUT 120)
   add_dependencies(agent_on_simulated_gpu_test stallscope_agent simgpu decode_workload cupti_holder)
+  stallscope_test(agent_beside_other_clients_test
+    SRCS ${_cupti}/agent_beside_other_clients_test.cc ${_cupti}/received_frames.cc
+    LIBS stallscope_proto LABELS system TIMEOUT 120)
+  add_dependencies(agent_beside_other_clients_test stallscope_agent simgpu cupti_client)
 endif()

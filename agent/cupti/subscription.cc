@@ -37,6 +37,17 @@ uint64_t RealtimeNs() noexcept {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+// CUPTI relates the GPU's clock to the callback's by samples that it takes now and then. A record between two samples of
+// different clocks would get a time of neither, so nothing is enabled for this long after a change. How long the real
+// library's interval is has to be asked of a real GPU; the simulated one takes 100 ms.
+constexpr uint64_t kClockSettlesNs = 120'000'000;
+
+void SwitchClock(bool ours) noexcept {
+  if (g_clock_is_ours.exchange(ours, std::memory_order_relaxed) == ours || g_other_clients.own_clock()) return;
+  const timespec pause = {0, static_cast<long>(kClockSettlesNs)};
+  RawSyscall(SYS_nanosleep, AsArgument(&pause), 0);
+}
+
 // While CUPTI is in other hands the callback cannot be taken back, but it answers what CUPTI itself would have.
 uint64_t CUPTIAPI Timestamp() { return g_clock_is_ours.load(std::memory_order_relaxed) ? MonotonicNs() : RealtimeNs(); }
 
@@ -55,8 +66,9 @@ void ApplySettings() noexcept {
       cupti.functions.cuptiActivityRegisterTimestampCallback != nullptr) {
     g_clock_is_ours.store(true, std::memory_order_relaxed);
     g_clock_registered = cupti.functions.cuptiActivityRegisterTimestampCallback(Timestamp) == CUPTI_SUCCESS;
+    if (!g_clock_registered) g_clock_is_ours.store(false, std::memory_order_relaxed);
   }
-  g_clock_is_ours.store(g_clock_registered, std::memory_order_relaxed);
+  if (g_clock_registered) SwitchClock(true);
   g_cupti_session.own_clock = g_clock_registered && !g_other_clients.own_clock() && !cupti.per_subscriber();
 }
 
@@ -69,7 +81,7 @@ void RestoreSettings() noexcept {
   if (!cupti.per_subscriber() && cupti.functions.cuptiActivityEnableAllSyncRecords != nullptr) {
     cupti.functions.cuptiActivityEnableAllSyncRecords(1);
   }
-  g_clock_is_ours.store(false, std::memory_order_relaxed);
+  if (g_clock_registered) SwitchClock(false);
 }
 
 bool MeansTaken(CUptiResult result) noexcept {

@@ -162,6 +162,10 @@ struct Search {
   bool module_found = false;
   void* next = nullptr;      // first definition after the agent
   void* prefixed = nullptr;  // first definition in a module with the prefix
+  // The agent came with dlopen (an injection, an attach), behind the C library: there is nothing after it, and what the
+  // program calls is the first definition there is.
+  bool came_late = false;
+  void* first = nullptr;
 };
 
 bool HasPrefix(const Module& module, const char* prefix) noexcept {
@@ -175,6 +179,10 @@ int VisitForSymbol(dl_phdr_info* info, size_t, void* argument) noexcept {
   if (module.is_self) {
     search->past_self = true;
     return 0;
+  }
+  if (!search->past_self) {
+    if (HasPrefix(module, "libc.so.")) search->came_late = true;
+    if (search->first == nullptr) search->first = Find(module, search->name, search->version);
   }
   if (search->past_self && search->next == nullptr) search->next = Find(module, search->name, search->version);
   if (search->next != nullptr) return 1;
@@ -225,7 +233,9 @@ const void* FindVariable(const char* name, uint64_t* bytes) noexcept {
 void* ResolveNext(const char* name, const char* version, const char* soname_prefix) noexcept {
   Search search = {name, version, soname_prefix};
   dl_iterate_phdr(VisitForSymbol, &search);
-  return search.next != nullptr ? search.next : search.prefixed;
+  if (search.next != nullptr) return search.next;
+  if (search.prefixed != nullptr) return search.prefixed;
+  return search.came_late ? search.first : nullptr;
 }
 
 bool ModuleLoaded(const char* soname_prefix) noexcept {
