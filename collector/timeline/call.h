@@ -90,4 +90,22 @@ constexpr wire::WaitKind WaitKindOf(const Call& call) {
   return wire::kOsCalls[call.call].wait;
 }
 
+// Calls that send through their descriptor: what they wait for is room, and what they do wakes the other end.
+constexpr bool IsTransmit(wire::OsCall call) {
+  using wire::OsCall;
+  switch (call) {
+    case OsCall::kWrite:
+    case OsCall::kWritev:
+    case OsCall::kSend:
+    case OsCall::kSendto:
+    case OsCall::kSendmsg:
+    case OsCall::kSendmmsg:
+    case OsCall::kSendfile:
+    case OsCall::kEventfdWrite:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace stallscope

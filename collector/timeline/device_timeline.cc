@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "collector/timeline/search_near.h"
+
 namespace stallscope {
 namespace {
 
@@ -30,9 +32,8 @@ size_t DeviceTimeline::Seek(HostNs at) {
 }
 
 size_t DeviceTimeline::FirstBeginningAtOrAfter(HostNs at) const {
-  const auto first = ops_.begin() + static_cast<ptrdiff_t>(first_);
-  const auto found = std::lower_bound(first, ops_.end(), at, [](const GpuOp& op, HostNs t) { return op.begin < t; });
-  return static_cast<size_t>(found - first);
+  near_ = FirstNotBefore(first_, ops_.size(), near_, [&](uint64_t index) { return ops_[index].begin < at; });
+  return near_ - first_;
 }
 
 size_t DeviceTimeline::FirstThatMayOverlap(HostNs at) const { return FirstBeginningAtOrAfter(at - longest_ns_); }
@@ -41,6 +42,7 @@ void DeviceTimeline::EraseDropped() {
   ops_.erase(ops_.begin(), ops_.begin() + static_cast<ptrdiff_t>(first_));
   sorted_ -= first_;
   seek_ -= std::min(seek_, first_);
+  near_ -= std::min<uint64_t>(near_, first_);
   first_ = 0;
   longest_ns_ = 0;  // one exceptional operation must not make every later look-up long
   for (const GpuOp& op : ops_) longest_ns_ = std::max(longest_ns_, op.end - op.begin);

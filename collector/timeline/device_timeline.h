@@ -70,6 +70,7 @@ class DeviceTimeline {
   size_t sorted_ = 0;  // ops_[first_, sorted_) are in order
   size_t seek_ = 0;    // position in ops_, as the two above
   int64_t longest_ns_ = 0;
+  mutable uint64_t near_ = 0;  // position where the last search ended
 };
 
 }  // namespace stallscope

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "collector/timeline/search_near.h"
+
 namespace stallscope {
 
 uint64_t ThreadTimeline::Add(Call call, bool* clamped) {
@@ -40,16 +42,8 @@ void ThreadTimeline::AddSample(const ThreadSampleEvent& sample) {
 }
 
 uint64_t ThreadTimeline::FirstEndingAtOrAfter(HostNs at) const {
-  uint64_t low = calls_.first(), high = calls_.end();
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (calls_[middle].end < at) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  near_ = FirstNotBefore(calls_.first(), calls_.end(), near_, [&](uint64_t number) { return calls_[number].end < at; });
+  return near_;
 }
 
 const Call* ThreadTimeline::Outer(uint64_t number, uint64_t* outer_number) const {

@@ -89,6 +89,7 @@ class ThreadTimeline {
   std::vector<ThreadSampleEvent> samples_;  // by time
   std::vector<TimeSpan> losses_;
   HostNs kept_since_ = INT64_MIN;
+  mutable uint64_t near_ = 0;  // where the last search ended
 };
 
 }  // namespace stallscope

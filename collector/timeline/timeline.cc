@@ -229,6 +229,15 @@ void Timeline::AddInferredWake(uint64_t object, HostNs at, ThreadIndex waker) {
   wakes_.Add(wake);
 }
 
+void Timeline::AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker) {
+  WakeEvent wake{};
+  wake.thread = waker;
+  wake.call = wire::OsCall::kWrite;
+  wake.at = at;
+  wake.object = object;
+  wakes_.Add(wake, /*foreign=*/true);
+}
+
 void Timeline::AddSample(const ThreadSampleEvent& sample) {
   ++counts_.events;
   MutableThread(sample.thread).AddSample(sample);

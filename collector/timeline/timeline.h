@@ -49,6 +49,8 @@ class Timeline {
   void AddWake(const WakeEvent& wake);
   // A wake-up that was concluded, not seen.
   void AddInferredWake(uint64_t object, HostNs at, ThreadIndex waker);
+  // By a thread of another process (ThreadNumbers::OfForeign).
+  void AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker);
   void AddGpuOp(const GpuOpEvent& op);
   void AddSample(const ThreadSampleEvent& sample);
   void AddLoss(const LossEvent& loss);

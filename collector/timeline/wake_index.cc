@@ -13,9 +13,9 @@ constexpr size_t kMaxWakesOfObject = 1 << 16;
 
 }  // namespace
 
-void WakeIndex::Add(const WakeEvent& wake) {
+void WakeIndex::Add(const WakeEvent& wake, bool foreign) {
   std::deque<Wake>& wakes = by_object_[wake.object];
-  const Wake entry{wake.at, wake.thread, wake.woken_tid, wake.call};
+  const Wake entry{wake.at, wake.thread, wake.woken_tid, wake.call, foreign};
   auto position = wakes.end();
   while (position != wakes.begin() && std::prev(position)->at > entry.at) --position;
   wakes.insert(position, entry);

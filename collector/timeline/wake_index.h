@@ -18,9 +18,10 @@ class WakeIndex {
     ThreadIndex thread;  // who woke
     uint32_t woken_tid;  // 0: not known
     wire::OsCall call;
+    bool foreign = false;  // `thread` belongs to another process: a name and no timeline
   };
 
-  void Add(const WakeEvent& wake);
+  void Add(const WakeEvent& wake, bool foreign = false);
 
   // The wake-up that ended a wait of `waiter` (with kernel id `waiter_tid`) on `object` during [begin, end]; nullptr
   // when none is known. Locks, conditions and semaphores: the last one, since earlier ones were taken by others.

@@ -1,0 +1,69 @@
+// Who woke whom between processes: takes the wake-ups and writes of every process of the host, and hands each to those that
+// wait on the same thing under another number.
+//
+// Two processes share memory, a pipe, a socket pair or an eventfd; each knows it by an address or descriptor of its own. The
+// names by which the thing can be told (IdentityEvent) come from the collector, which sees both. A process also hands its
+// own to itself where its agent could not know that both ends are here: loopback TCP.
+//
+// Written by: the analyses of the processes, on one thread. The object outlives all of them. Memory is bounded by kMaxObjects
+// a process. A wake-up that comes before the names of its object are known is not handed on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "collector/base/event.h"
+
+namespace stallscope {
+
+class HostWakes {
+ public:
+  using Member = uint32_t;
+  static constexpr size_t kMaxObjects = 1 << 14;
+
+  // One process, as others see it.
+  class Process {
+   public:
+    virtual ~Process() = default;
+    // `waker` of process `from` let go on whoever waits on `object` of this process. `from` may be this process itself.
+    virtual void OnWokenBy(uint64_t object, HostNs at, Member from, ThreadIndex waker) = 0;
+    virtual uint32_t Pid() const = 0;
+    virtual std::string_view Name() const = 0;
+    virtual std::string ThreadName(ThreadIndex thread) const = 0;
+  };
+
+  Member Join(Process* process);
+  // Its names are forgotten; its number is not given again.
+  void Leave(Member member);
+  // nullptr when it has left.
+  const Process* Get(Member member) const { return members_[member].process; }
+
+  void OnIdentity(Member member, const IdentityEvent& identity);
+  // Cheap when nothing is known of the object.
+  void OnWake(Member member, ThreadIndex waker, uint64_t object, HostNs at);
+
+ private:
+  struct Known {
+    std::string reaches;
+    std::vector<std::string> reached_by;
+  };
+  struct Place {
+    Member member;
+    uint64_t object;
+    bool operator==(const Place&) const = default;
+  };
+  struct Entry {
+    Process* process = nullptr;
+    absl::flat_hash_map<uint64_t, Known> objects;
+  };
+  void Forget(Member member, uint64_t object, const Known& known);
+
+  std::vector<Entry> members_;
+  absl::flat_hash_map<std::string, std::vector<Place>> waits_at_;  // by name
+  std::vector<Place> reached_;                                     // scratch
+};
+
+}  // namespace stallscope
