@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/workloads/decode_kernels.h"
+#include "tests/workloads/truth_note.h"
 
 namespace workloads {
 namespace {
@@ -77,6 +78,7 @@ void DecodeEngine::Step(const std::vector<int>& first_ids, std::vector<int>* tok
   CHECK_CUDA(cudaMemcpyAsync(down, device_tokens_, bytes, cudaMemcpyDeviceToHost, stream_));
   CHECK_CUDA(cudaEventRecord(delivered_, stream_));
   CHECK_CUDA(cudaEventSynchronize(delivered_));
+  NoteStep(NowNs(), first_ids.size());
   if (options_.device_sync) CHECK_CUDA(cudaDeviceSynchronize());
   tokens->assign(down, down + first_ids.size());
   if (scratch != nullptr) CHECK_CUDA(cudaFree(scratch));

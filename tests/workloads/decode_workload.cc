@@ -18,6 +18,7 @@
 
 #include "tests/workloads/decode_engine.h"
 #include "tests/workloads/handoff.h"
+#include "tests/workloads/truth_note.h"
 
 namespace workloads {
 namespace {
@@ -36,12 +37,6 @@ struct Counts {
   uint64_t steps = 0, tokens = 0;
   double seconds = 0;
 };
-
-uint64_t NowNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 // Host work: the core is busy, as with tokenising or block tables.
 void Work(int us) {

@@ -1,5 +1,5 @@
 // One slot between two threads, guarded by a mutex and a condition variable: how a scheduler hands a step to an
-// executor.
+// executor. Tells the truth of the run who waited for whom.
 #ifndef STALLSCOPE_TESTS_WORKLOADS_HANDOFF_H_
 #define STALLSCOPE_TESTS_WORKLOADS_HANDOFF_H_
 
@@ -7,6 +7,8 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+
+#include "tests/workloads/truth_note.h"
 
 namespace workloads {
 
@@ -18,27 +20,41 @@ class Handoff {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !slot_.has_value() || closed_; });
     slot_ = std::move(value);
-    changed_.notify_all();
+    NotifyAll();
   }
   // Waits for a value; nothing once closed and empty.
   std::optional<T> Take() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return slot_.has_value() || closed_; });
+    const uint64_t begin_ns = NowNs();
+    bool slept = false;
+    while (!slot_.has_value() && !closed_) {
+      slept = true;
+      changed_.wait(lock);
+    }
+    if (slept) NoteBlocked("handoff", begin_ns, changed_at_ns_, NowNs(), changed_by_);
     std::optional<T> taken = std::exchange(slot_, std::nullopt);
-    changed_.notify_all();
+    NotifyAll();
     return taken;
   }
   void Close() {
     std::lock_guard lock(mutex_);
     closed_ = true;
-    changed_.notify_all();
+    NotifyAll();
   }
 
  private:
+  void NotifyAll() {
+    changed_at_ns_ = NowNs();
+    changed_by_ = ThreadId();
+    changed_.notify_all();
+  }
+
   std::mutex mutex_;  // guards the rest
   std::condition_variable changed_;
   std::optional<T> slot_;
   bool closed_ = false;
+  uint64_t changed_at_ns_ = 0;
+  int changed_by_ = 0;
 };
 
 }  // namespace workloads
