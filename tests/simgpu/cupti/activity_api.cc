@@ -1,81 +1,66 @@
-// libcupti.so.13, the activity API.
+// The activity API of the process: functions without a subscriber.
 #include <cupti.h>
 
-#include <cstring>
-#include <map>
-#include <mutex>
-#include <vector>
-
-#include "tests/simgpu/core/simulator.h"
+#include "tests/simgpu/core/graph.h"
+#include "tests/simgpu/cupti/activity_functions.h"
 #include "tests/simgpu/cupti/buffers.h"
-#include "tests/simgpu/cupti/faults.h"
+#include "tests/simgpu/cupti/client.h"
 #include "tests/simgpu/cupti/hooks.h"
+#include "tests/simgpu/cupti/layout.h"
 #include "tests/simgpu/cupti/next_record.h"
 #include "tests/simgpu/cupti/stamp.h"
-#include "tests/simgpu/cupti/switches.h"
-#include "tests/simgpu/cupti/unfinished.h"
 
-#define SIMGPU_EXPORT extern "C" __attribute__((visibility("default")))
+using simgpu::cupti::Client;
+using simgpu::cupti::Clients;
 
-using simgpu::cupti::ActiveFault;
-using simgpu::cupti::ActivityBuffers;
-using simgpu::cupti::Fault;
-using simgpu::cupti::Switches;
-using simgpu::cupti::UnfinishedRecords;
+// The client of functions without a subscriber, unless the process has subscribers that share CUPTI.
+#define SIMGPU_PROCESS_CLIENT(client)                                       \
+  if (!Clients::Get().UseProcessScope()) return CUPTI_ERROR_NOT_COMPATIBLE; \
+  Client* const client = &Clients::Get().process()
 
 namespace {
 
-bool KnownKind(CUpti_ActivityKind kind) { return simgpu::cupti::RecordBytes(static_cast<uint32_t>(kind)) != 0; }
+class ProcessLender : public simgpu::cupti::BufferLender {
+ public:
+  ProcessLender(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)
+      : request_(request), complete_(complete) {}
+  void Request(uint8_t** bytes, size_t* capacity_bytes, size_t* max_records) override {
+    request_(bytes, capacity_bytes, max_records);
+  }
+  void Complete(uint8_t* bytes, size_t capacity_bytes, size_t used_bytes) override {
+    complete_(nullptr, 0, bytes, capacity_bytes, used_bytes);
+  }
 
-void ReleaseFinished() { UnfinishedRecords::Get().ReleaseFinished(); }
-
-CUptiResult SetApiRecord(uint32_t domain, CUpti_CallbackId cbid, uint8_t enable) {
-  if (cbid >= simgpu::cupti::kMaxFunctions) return CUPTI_ERROR_INVALID_PARAMETER;
-  Switches::Get().SetApiRecord(domain, cbid, enable != 0);
-  return CUPTI_SUCCESS;
-}
-
-// Attributes are accepted and remembered; none changes what the simulation does.
-struct Attributes {
-  std::mutex mutex;
-  std::map<CUpti_ActivityAttribute, std::vector<uint8_t>> values;
+ private:
+  const CUpti_BuffersCallbackRequestFunc request_;
+  const CUpti_BuffersCallbackCompleteFunc complete_;
 };
-Attributes& StoredAttributes() {
-  static auto* attributes = new Attributes;
-  return *attributes;
-}
+
+void ReleaseFinished(void* client) { static_cast<Client*>(client)->unfinished.ReleaseFinished(); }
 
 }  // namespace
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                                                   CUpti_BuffersCallbackCompleteFunc complete) {
   if (request == nullptr || complete == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  ActivityBuffers::Get().Register(request, complete);
+  SIMGPU_PROCESS_CLIENT(client);
+  client->buffers.Register(new ProcessLender(request, complete));  // never freed: calls in flight may use the old one
   return CUPTI_SUCCESS;
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
-  if (ActiveFault() == Fault::kNoDriver) return CUPTI_ERROR_UNKNOWN;
-  if (!KnownKind(kind)) return CUPTI_ERROR_INVALID_KIND;
-  if (ActiveFault() == Fault::kNoGraphTrace && kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
-    return CUPTI_ERROR_NOT_COMPATIBLE;
-  Switches::Get().SetKind(kind, true);
-  return CUPTI_SUCCESS;
+  SIMGPU_PROCESS_CLIENT(client);
+  return EnableKind(client, kind);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
-  const CUptiResult result = cuptiActivityEnable(kind);
-  if (result != CUPTI_SUCCESS) return result;
-  if (kind == CUPTI_ACTIVITY_KIND_DEVICE) simgpu::cupti::DumpDevices();
-  if (kind == CUPTI_ACTIVITY_KIND_CONTEXT) simgpu::cupti::DumpContexts();
-  if (kind == CUPTI_ACTIVITY_KIND_STREAM) simgpu::cupti::DumpStreams();
-  return CUPTI_SUCCESS;
+  SIMGPU_PROCESS_CLIENT(client);
+  return EnableKindAndDump(client, kind);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind) {
-  if (!KnownKind(kind)) return CUPTI_ERROR_INVALID_KIND;
-  Switches::Get().SetKind(kind, false);
-  return CUPTI_SUCCESS;
+  SIMGPU_PROCESS_CLIENT(client);
+  return DisableKind(client, kind);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext, CUpti_ActivityKind kind) {
@@ -86,14 +71,16 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext, CUpti_
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable) {
-  return SetApiRecord(CUPTI_CB_DOMAIN_RUNTIME_API, cbid, enable);
+  SIMGPU_PROCESS_CLIENT(client);
+  return SetApiRecord(client, CUPTI_CB_DOMAIN_RUNTIME_API, cbid, enable);
 }
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable) {
-  return SetApiRecord(CUPTI_CB_DOMAIN_DRIVER_API, cbid, enable);
+  SIMGPU_PROCESS_CLIENT(client);
+  return SetApiRecord(client, CUPTI_CB_DOMAIN_DRIVER_API, cbid, enable);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t enable) {
-  Switches::Get().latency_timestamps.store(enable != 0);
+  Clients::Get().process().switches.latency_timestamps.store(enable != 0);
   return CUPTI_SUCCESS;
 }
 
@@ -101,15 +88,22 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t) { return CUPTI_SUCCESS; }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
-  if (!ActivityBuffers::Get().registered()) return CUPTI_ERROR_INVALID_OPERATION;
+  bool registered = false;
   const uint64_t begin_stamp_ns = simgpu::cupti::StampNow();
-  if ((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0) {
-    UnfinishedRecords::Get().ReleaseAll();
-  } else {
-    ReleaseFinished();
-  }
-  ActivityBuffers::Get().Flush();
+  const bool forced = (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0;
+  Clients::Get().Each([&registered, forced](Client& client) {
+    if (!client.buffers.registered()) return;
+    registered = true;
+    if (forced) {
+      client.unfinished.ReleaseAll();
+    } else {
+      client.unfinished.ReleaseFinished();
+    }
+    client.buffers.Flush(forced);
+  });
+  if (!registered) return CUPTI_ERROR_INVALID_OPERATION;
   simgpu::cupti::WriteOverhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, begin_stamp_ns, simgpu::cupti::StampNow());
+  simgpu::cupti::TakeRecordsWritten();  // the flushing thread's time is its own
   return CUPTI_SUCCESS;
 }
 
@@ -118,72 +112,69 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityFlush(CUcontext, uint32_t, uint3
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t period_ms) {
-  ActivityBuffers::Get().SetPeriod(period_ms, ReleaseFinished);
+  Clients::Get().Each([period_ms](Client& client) { client.buffers.SetPeriod(period_ms, ReleaseFinished, &client); });
   return CUPTI_SUCCESS;
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid_bytes,
                                                               CUpti_Activity** record) {
-  return simgpu::cupti::NextRecord(buffer, valid_bytes, record);
+  return simgpu::cupti::NextRecord(simgpu::cupti::ActiveLayout(), buffer, valid_bytes, record);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
   if (dropped == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  *dropped = ActivityBuffers::Get().TakeDropped();
+  SIMGPU_PROCESS_CLIENT(client);
+  *dropped = client->buffers.TakeDropped();
   return CUPTI_SUCCESS;
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc callback) {
   if (callback == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (!Clients::Get().UseProcessScope()) return CUPTI_ERROR_NOT_COMPATIBLE;
   simgpu::cupti::SetTimestampCallback(callback);
   return CUPTI_SUCCESS;
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t* bytes,
                                                              void* value) {
-  if (bytes == nullptr || value == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  Attributes& attributes = StoredAttributes();
-  std::lock_guard lock(attributes.mutex);
-  attributes.values[attribute].assign(static_cast<uint8_t*>(value), static_cast<uint8_t*>(value) + *bytes);
-  return CUPTI_SUCCESS;
+  SIMGPU_PROCESS_CLIENT(client);
+  return SetAttribute(client, attribute, bytes, value);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t* bytes,
                                                              void* value) {
-  if (bytes == nullptr || value == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  Attributes& attributes = StoredAttributes();
-  std::lock_guard lock(attributes.mutex);
-  std::memset(value, 0, *bytes);
-  const auto found = attributes.values.find(attribute);
-  if (found == attributes.values.end()) return CUPTI_SUCCESS;
-  if (*bytes < found->second.size()) return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
-  std::memcpy(value, found->second.data(), found->second.size());
-  return CUPTI_SUCCESS;
+  SIMGPU_PROCESS_CLIENT(client);
+  return GetAttribute(client, attribute, bytes, value);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                                           uint64_t id) {
-  return simgpu::cupti::PushExternalId(kind, id);
+  SIMGPU_PROCESS_CLIENT(client);
+  return simgpu::cupti::PushExternalId(*client, kind, id);
 }
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                                          uint64_t* id) {
-  return simgpu::cupti::PopExternalId(kind, id);
+  SIMGPU_PROCESS_CLIENT(client);
+  return simgpu::cupti::PopExternalId(*client, kind, id);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
   if (type >= CUPTI_ACTIVITY_THREAD_ID_TYPE_SIZE) return CUPTI_ERROR_NOT_SUPPORTED;
-  Switches::Get().system_thread_ids.store(type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  Clients::Get().system_thread_ids.store(type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   return CUPTI_SUCCESS;
 }
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType* type) {
   if (type == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  *type = Switches::Get().system_thread_ids.load() ? CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
-                                                   : CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+  *type = Clients::Get().system_thread_ids.load() ? CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
+                                                  : CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
   return CUPTI_SUCCESS;
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t* timestamp) {
   if (timestamp == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  bool shared = false;  // asking for the time settles nothing, but does not work beside sharing subscribers either
+  Clients::Get().Each([&shared](Client& client) { shared = shared || client.shares; });
+  if (shared) return CUPTI_ERROR_NOT_COMPATIBLE;
   *timestamp = simgpu::cupti::StampNow();
   return CUPTI_SUCCESS;
 }
@@ -205,9 +196,11 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiGetGraphNodeId(CUgraphNode node, uint64_
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiFinalize(void) {
-  for (uint32_t kind = 0; kind < 64; ++kind) {
-    if (Switches::Get().KindOn(kind)) Switches::Get().SetKind(kind, false);
-  }
+  Clients::Get().Each([](Client& client) {
+    for (uint32_t kind = 0; kind < 64; ++kind) {
+      if (client.KindOn(kind)) client.switches.SetKind(kind, false);
+    }
+  });
   simgpu::cupti::ConnectHooks(false);
   return CUPTI_SUCCESS;
 }

@@ -28,6 +28,7 @@ struct Delivered {
   std::mutex mutex;
   std::vector<Bytes> buffers;
   std::set<std::thread::id> requesting_threads;
+  std::atomic<int> requests{0};
   std::atomic<bool> refuse{false};
 };
 inline Delivered& Client() {
@@ -41,6 +42,7 @@ inline void CUPTIAPI Request(uint8_t** buffer, size_t* bytes, size_t* max_record
   *max_records = 0;
   *bytes = kBufferBytes;
   *buffer = Client().refuse ? nullptr : static_cast<uint8_t*>(std::malloc(kBufferBytes));
+  ++Client().requests;
   std::lock_guard lock(Client().mutex);
   Client().requesting_threads.insert(std::this_thread::get_id());
 }
@@ -51,12 +53,50 @@ inline void CUPTIAPI Complete(CUcontext, uint32_t, uint8_t* buffer, size_t, size
   std::free(buffer);
 }
 
+inline void StartClient() {
+  __cudaRegisterFunction(nullptr, reinterpret_cast<const char*>(&KernelStub), nullptr, "_Z10test_kernelv", -1, nullptr,
+                         nullptr, nullptr, nullptr, nullptr);
+  ASSERT_EQ(cuptiActivityRegisterCallbacks(Request, Complete), CUPTI_SUCCESS);
+}
+
+inline cudaError_t LaunchKernel(cudaStream_t stream) {
+  return cudaLaunchKernel(reinterpret_cast<const void*>(&KernelStub), dim3(2, 3, 1), dim3(64, 1, 1), nullptr, 0,
+                          stream);
+}
+
+// A graph of `nodes` kernels, one after the other.
+inline cudaGraphExec_t MakeGraph(cudaStream_t stream, int nodes) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+  for (int i = 0; i < nodes; ++i) LaunchKernel(stream);
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphInstantiate(&exec, graph, 0);
+  cudaGraphDestroy(graph);
+  return exec;
+}
+
+// The records of one kind that the client has by now, in the layout of this library.
+template <typename Record>
+std::vector<Record> Arrived(CUpti_ActivityKind kind) {
+  std::lock_guard lock(Client().mutex);
+  std::vector<Record> records;
+  for (Bytes& buffer : Client().buffers) {
+    CUpti_Activity* activity = nullptr;
+    while (cuptiActivityGetNextRecord(buffer.data(), buffer.size(), &activity) == CUPTI_SUCCESS) {
+      if (activity->kind != kind) continue;
+      Record record;
+      std::memcpy(&record, activity, sizeof record);
+      records.push_back(record);
+    }
+  }
+  return records;
+}
+
 class CuptiActivity : public testing::Test {
  protected:
   void SetUp() override {
-    __cudaRegisterFunction(nullptr, reinterpret_cast<const char*>(&KernelStub), nullptr, "_Z10test_kernelv", -1,
-                           nullptr, nullptr, nullptr, nullptr, nullptr);
-    ASSERT_EQ(cuptiActivityRegisterCallbacks(Request, Complete), CUPTI_SUCCESS);
+    StartClient();
     Drain();
   }
   void TearDown() override {
@@ -74,26 +114,11 @@ class CuptiActivity : public testing::Test {
     Client().buffers.clear();
     Client().requesting_threads.clear();
   }
-  static cudaError_t LaunchKernel(cudaStream_t stream) {
-    return cudaLaunchKernel(reinterpret_cast<const void*>(&KernelStub), dim3(2, 3, 1), dim3(64, 1, 1), nullptr, 0,
-                            stream);
-  }
   // Flushes, and the records of one kind that the client has by then.
   template <typename Record>
   std::vector<Record> Records(CUpti_ActivityKind kind, uint32_t flag = 0) {
     EXPECT_EQ(cuptiActivityFlushAll(flag), CUPTI_SUCCESS);
-    std::lock_guard lock(Client().mutex);
-    std::vector<Record> records;
-    for (Bytes& buffer : Client().buffers) {
-      CUpti_Activity* activity = nullptr;
-      while (cuptiActivityGetNextRecord(buffer.data(), buffer.size(), &activity) == CUPTI_SUCCESS) {
-        if (activity->kind != kind) continue;
-        Record record;
-        std::memcpy(&record, activity, sizeof record);
-        records.push_back(record);
-      }
-    }
-    return records;
+    return Arrived<Record>(kind);
   }
 };
 

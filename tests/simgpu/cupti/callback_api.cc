@@ -1,26 +1,22 @@
-// libcupti.so.13, the callback API and what every client asks first: version, result texts, names.
+// The callback API and what every client asks first: version, result texts, names.
 #include <cupti.h>
 
 #include <cstring>
 #include <string>
 
 #include "tests/simgpu/core/current.h"
+#include "tests/simgpu/cupti/activity_functions.h"
+#include "tests/simgpu/cupti/client.h"
+#include "tests/simgpu/cupti/layout.h"
 #include "tests/simgpu/cupti/names.h"
-#include "tests/simgpu/cupti/switches.h"
+#include "tests/simgpu/cupti/subscriber_sessions.h"
 
-#define SIMGPU_EXPORT extern "C" __attribute__((visibility("default")))
-
-using simgpu::cupti::Switches;
-
-namespace {
-
-constexpr uint32_t kVersion = 130001;  // CUDA 13.0 update 1
-
-}  // namespace
+using simgpu::cupti::Client;
+using simgpu::cupti::Clients;
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {
   if (version == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  *version = kVersion;
+  *version = simgpu::cupti::LibraryApiVersion();
   return CUPTI_SUCCESS;
 }
 
@@ -53,17 +49,18 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiGetLastError(void) { return CUPTI_SUCCES
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                                                   void* user_data) {
-  return Switches::Get().Subscribe(subscriber, callback, user_data, nullptr);
+  return Clients::Get().Subscribe(subscriber, callback, user_data, nullptr, false);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                                                      void* user_data, CUpti_SubscriberParams* params) {
   if (params != nullptr && params->structSize == 0) return CUPTI_ERROR_INVALID_PARAMETER;
   const char* name = params == nullptr ? nullptr : params->subscriberName;
-  const CUptiResult result = Switches::Get().Subscribe(subscriber, callback, user_data, name);
+  const bool share = params != nullptr && simgpu::cupti::WantsToShare(*params);
+  const std::string holder = Clients::Get().FirstSubscriberName();
+  const CUptiResult result = Clients::Get().Subscribe(subscriber, callback, user_data, name, share);
   const bool tell_holder = params != nullptr && params->oldSubscriberName != nullptr && params->oldSubscriberSize != 0;
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && tell_holder) {
-    const std::string holder = Switches::Get().SubscriberName();
+  if ((result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || share) && tell_holder) {
     std::strncpy(params->oldSubscriberName, holder.c_str(), params->oldSubscriberSize - 1);
     params->oldSubscriberName[params->oldSubscriberSize - 1] = '\0';
   }
@@ -71,25 +68,30 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* sub
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
-  return Switches::Get().Unsubscribe(subscriber);
+  return Clients::Get().Unsubscribe(subscriber);
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
                                                        CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  if (!Switches::Get().IsSubscriber(subscriber) || domain >= CUPTI_CB_DOMAIN_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
-  Switches::Get().SetCallback(domain, cbid, enable != 0);
+  Client* const client = Clients::Get().Of(subscriber);
+  if (client == nullptr || domain >= CUPTI_CB_DOMAIN_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
+  client->switches.SetCallback(domain, cbid, enable != 0);
+  Clients::Get().Connect();
   return CUPTI_SUCCESS;
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber,
                                                      CUpti_CallbackDomain domain) {
-  if (!Switches::Get().IsSubscriber(subscriber) || domain >= CUPTI_CB_DOMAIN_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
-  Switches::Get().SetDomain(domain, enable != 0);
+  Client* const client = Clients::Get().Of(subscriber);
+  if (client == nullptr || domain >= CUPTI_CB_DOMAIN_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
+  client->switches.SetDomain(domain, enable != 0);
+  Clients::Get().Connect();
   return CUPTI_SUCCESS;
 }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber) {
-  for (CUpti_CallbackDomain domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
+  for (CUpti_CallbackDomain domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE,
+                                      CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CB_DOMAIN_NVTX, CUPTI_CB_DOMAIN_STATE}) {
     const CUptiResult result = cuptiEnableDomain(enable, subscriber, domain);
     if (result != CUPTI_SUCCESS) return result;
   }
@@ -98,8 +100,9 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t* enable, CUpti_SubscriberHandle subscriber,
                                                          CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  if (enable == nullptr || !Switches::Get().IsSubscriber(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
-  *enable = Switches::Get().CallbackOn(domain, cbid) ? 1 : 0;
+  const Client* const client = Clients::Get().Of(subscriber);
+  if (enable == nullptr || client == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  *enable = client->switches.CallbackOn(domain, cbid) ? 1 : 0;
   return CUPTI_SUCCESS;
 }
 

@@ -6,13 +6,16 @@
 
 #include <vector>
 
+#include "tests/simgpu/core/current.h"
 #include "tests/simgpu/core/simulator.h"
 #include "tests/simgpu/core/trace.h"
-#include "tests/simgpu/cupti/buffers.h"
+#include "tests/simgpu/cupti/client.h"
+#include "tests/simgpu/cupti/faults.h"
+#include "tests/simgpu/cupti/memory_records.h"
 #include "tests/simgpu/cupti/records.h"
+#include "tests/simgpu/cupti/resources.h"
 #include "tests/simgpu/cupti/stamp.h"
-#include "tests/simgpu/cupti/switches.h"
-#include "tests/simgpu/cupti/unfinished.h"
+#include "tests/simgpu/cupti/takeover.h"
 
 namespace simgpu::cupti {
 namespace {
@@ -20,98 +23,154 @@ namespace {
 std::atomic<uint32_t> next_correlation_id{1};
 
 struct ExternalId {
+  const Client* client;
   CUpti_ExternalCorrelationKind kind;
   uint64_t id;
 };
 thread_local std::vector<ExternalId> external_ids;
 
-template <typename Record>
-void Write(const Record& record) {
-  ActivityBuffers::Get().Write(&record, sizeof record);
-}
+struct BufferRequest {
+  uint64_t begin_stamp_ns, end_stamp_ns;
+};
+thread_local std::vector<BufferRequest> buffer_requests;
 
 uint32_t DomainOf(const ApiCall& call) {
   return call.domain == ApiDomain::kRuntime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
 }
 
-void CallSubscriber(ApiCall* call, CUpti_ApiCallbackSite site) {
-  Switches& switches = Switches::Get();
+void CallSubscriber(Client* client, ApiCall* call, CUpti_ApiCallbackSite site) {
   const uint32_t domain = DomainOf(*call);
-  if (!switches.CallbackOn(domain, call->cbid)) return;
-  const CUpti_CallbackFunc callback = switches.callback();
-  if (callback == nullptr) return;
+  if (!client->switches.CallbackOn(domain, call->cbid)) return;
+  Device* device = CurrentDevice();
   CUpti_CallbackData data{};
   data.callbackSite = site;
   data.functionName = call->name;
   data.functionParams = call->params;
   data.functionReturnValue = site == CUPTI_API_EXIT ? const_cast<void*>(call->result_address) : nullptr;
   data.symbolName = call->symbol_name;
-  data.context = reinterpret_cast<CUcontext>(Simulator::Get().device(0));
-  data.contextUid = 1;
+  data.context = reinterpret_cast<CUcontext>(device);
+  data.contextUid = device->context_id();
   data.correlationData = &call->correlation_data;
   data.correlationId = call->correlation_id;
-  callback(switches.user_data(), static_cast<CUpti_CallbackDomain>(domain), call->cbid, &data);
+  client->Call(domain, call->cbid, &data);
 }
 
 void ApiEnter(ApiCall* call) {
   if (call->correlation_id == 0) {
     call->correlation_id = next_correlation_id.fetch_add(1, std::memory_order_relaxed);
   }
-  CallSubscriber(call, CUPTI_API_ENTER);
-  if (Switches::Get().ApiRecordOn(DomainOf(*call), call->cbid)) call->begin_ns = StampNow();
+  bool record = false;
+  Clients::Get().Each([call, &record](Client& client) {
+    CallSubscriber(&client, call, CUPTI_API_ENTER);
+    record = record || client.switches.ApiRecordOn(DomainOf(*call), call->cbid);
+  });
+  BeforeResourceCall(*call);
+  if (record) call->begin_ns = StampNow();
 }
 
-void WriteExternalIds(const ApiCall& call) {
-  if (!Switches::Get().KindOn(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) return;
+void WriteExternalIds(Client* client, uint32_t correlation_id) {
+  if (external_ids.empty() || !client->KindOn(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) return;
   // The innermost id of each kind counts.
   uint64_t seen = 0;
   for (auto id = external_ids.rbegin(); id != external_ids.rend(); ++id) {
     const uint64_t bit = uint64_t{1} << (static_cast<uint32_t>(id->kind) & 63);
-    if ((seen & bit) != 0) continue;
+    if (id->client != client || (seen & bit) != 0) continue;
     seen |= bit;
-    Write(ExternalCorrelationRecord(id->kind, id->id, call.correlation_id));
+    client->Write(ExternalCorrelationRecord(id->kind, id->id, correlation_id));
   }
+}
+
+// What the call's records and buffer requests cost the program, once its outermost call is over.
+void SettleCall() {
+  const std::vector<BufferRequest> requests = [] {
+    std::vector<BufferRequest> taken;
+    if (!buffer_requests.empty()) taken.swap(buffer_requests);
+    return taken;
+  }();
+  for (const BufferRequest& request : requests) {
+    WriteOverhead(CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, request.begin_stamp_ns, request.end_stamp_ns);
+  }
+  const uint64_t written = TakeRecordsWritten();
+  const uint64_t record_ns = Simulator::Get().config().cupti_record_ns;
+  if (written != 0 && record_ns != 0) Simulator::Get().SpendHostTime(written * record_ns);
 }
 
 void ApiExit(ApiCall* call) {
-  if (call->begin_ns != 0 && ActivityBuffers::Get().registered()) {
-    if (call->domain == ApiDomain::kRuntime) WriteExternalIds(*call);
-    Write(ApiRecord(*call, StampNow(), ThreadId()));
+  const uint64_t end_stamp_ns = call->begin_ns == 0 ? 0 : StampNow();
+  Clients::Get().Each([call, end_stamp_ns](Client& client) {
+    if (end_stamp_ns != 0 && client.switches.ApiRecordOn(DomainOf(*call), call->cbid) && client.buffers.registered()) {
+      if (call->domain == ApiDomain::kRuntime || CurrentCall() == nullptr)
+        WriteExternalIds(&client, call->correlation_id);
+      client.Write(ApiRecord(*call, end_stamp_ns, ThreadId()));
+    }
+  });
+  AfterResourceCall(*call);
+  if (Clients::Get().AnyKindOn(CUPTI_ACTIVITY_KIND_MEMORY2) ||
+      Clients::Get().AnyKindOn(CUPTI_ACTIVITY_KIND_MEMORY_POOL)) {
+    WriteMemoryRecords(*call);
   }
-  CallSubscriber(call, CUPTI_API_EXIT);
-  UnfinishedRecords::Get().ReleaseFinished();
+  Clients::Get().Each([call](Client& client) { CallSubscriber(&client, call, CUPTI_API_EXIT); });
+  if (CurrentCall() != nullptr) return;  // a driver call inside a runtime call
+  SettleCall();
+  if (FaultOn(Fault::kTakeover)) TakeoverAfterCall();
 }
 
-void AddOperation(const Operation& operation) {
-  const Switches& switches = Switches::Get();
-  UnfinishedRecords& unfinished = UnfinishedRecords::Get();
+template <typename Record>
+void ApplyGraphFaults(Record* record) {
+  if (FaultOn(Fault::kZeroGraphIds)) record->graphId = 0;
+  if (FaultOn(Fault::kRecycledGraphIds) && record->graphId != 0) {
+    record->graphId = static_cast<uint32_t>(1 + record->graphId % ActiveFaults().Parameter(Fault::kRecycledGraphIds));
+  }
+}
+
+template <typename Record>
+void AddFor(Client* client, Record record, const Span& span) {
+  ApplyGraphFaults(&record);
+  client->unfinished.Add(record, span);
+}
+
+void AddOperationFor(Client* client, const Operation& operation) {
   if (const auto* kernel = std::get_if<KernelWork>(operation.work)) {
     for (CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL}) {
-      if (!switches.KindOn(kind)) continue;
-      unfinished.Add(KernelRecord(operation, *kernel, kind, switches.latency_timestamps.load()), operation.span);
+      if (!client->KindOn(kind)) continue;
+      AddFor(client, KernelRecord(operation, *kernel, kind, client->switches.latency_timestamps.load()),
+             operation.span);
       break;
     }
   } else if (const auto* copy = std::get_if<CopyWork>(operation.work)) {
-    if (switches.KindOn(CUPTI_ACTIVITY_KIND_MEMCPY)) unfinished.Add(CopyRecord(operation, *copy), operation.span);
+    if (BetweenDevices(*copy)) {
+      if (client->KindOn(CUPTI_ACTIVITY_KIND_MEMCPY2)) AddFor(client, PeerCopyRecord(operation, *copy), operation.span);
+    } else if (client->KindOn(CUPTI_ACTIVITY_KIND_MEMCPY)) {
+      AddFor(client, CopyRecord(operation, *copy), operation.span);
+    }
   } else if (const auto* fill = std::get_if<FillWork>(operation.work)) {
-    if (switches.KindOn(CUPTI_ACTIVITY_KIND_MEMSET)) unfinished.Add(FillRecord(operation, *fill), operation.span);
+    if (client->KindOn(CUPTI_ACTIVITY_KIND_MEMSET)) AddFor(client, FillRecord(operation, *fill), operation.span);
   }
+}
+
+void AddOperation(const Operation& operation) {
+  Clients::Get().Each([&operation](Client& client) { AddOperationFor(&client, operation); });
 }
 
 void AddGraph(const GraphOperation& operation) {
-  if (Switches::Get().KindOn(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) {  // takes the place of the nodes' records
-    UnfinishedRecords::Get().Add(GraphRecord(operation), operation.span);
-    return;
-  }
-  for (size_t i = 0; i < operation.exec->nodes.size(); ++i) {
-    const GraphNode& node = operation.exec->nodes[i];
-    AddOperation({&node.work, operation.stream, operation.correlation_id, operation.queued_ns,
-                  (*operation.node_spans)[i], operation.exec->id, node.id});
-  }
+  Clients::Get().Each([&operation](Client& client) {
+    if (client.KindOn(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) {  // takes the place of the nodes' records
+      AddFor(&client, GraphRecord(operation), operation.span);
+      return;
+    }
+    for (size_t i = 0; i < operation.exec->nodes.size(); ++i) {
+      const GraphNode& node = operation.exec->nodes[i];
+      AddOperationFor(&client, {&node.work, operation.stream, operation.correlation_id, operation.queued_ns,
+                                (*operation.node_spans)[i], operation.exec->id, node.id});
+    }
+  });
 }
 
 void AddWait(const Wait& wait) {
-  if (Switches::Get().KindOn(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) Write(WaitRecord(wait));
+  SynchronizedCallbacks(wait);
+  Clients::Get().Each([&wait](Client& client) {
+    if (client.KindOn(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) client.Write(WaitRecord(wait));
+  });
 }
 
 void AddBackPressure(uint64_t begin_ns, uint64_t end_ns) {
@@ -119,17 +178,29 @@ void AddBackPressure(uint64_t begin_ns, uint64_t end_ns) {
 }
 
 void StreamCreated(Stream* stream) {
-  if (Switches::Get().KindOn(CUPTI_ACTIVITY_KIND_STREAM)) Write(StreamRecord(*stream, CurrentCorrelationId()));
+  Clients::Get().Each([stream](Client& client) {
+    if (client.KindOn(CUPTI_ACTIVITY_KIND_STREAM)) client.Write(StreamRecord(*stream, CurrentCorrelationId()));
+  });
 }
 
-constexpr TraceHooks kHooks = {ApiEnter, ApiExit, AddOperation, AddGraph, AddWait, AddBackPressure, StreamCreated};
+constexpr TraceHooks kHooks = [] {
+  TraceHooks hooks{};
+  hooks.api_enter = ApiEnter;
+  hooks.api_exit = ApiExit;
+  hooks.operation = AddOperation;
+  hooks.graph = AddGraph;
+  hooks.wait = AddWait;
+  hooks.back_pressure = AddBackPressure;
+  hooks.stream_created = StreamCreated;
+  return hooks;
+}();
 
 }  // namespace
 
 void ConnectHooks(bool wanted) { SetTraceHooks(wanted ? &kHooks : nullptr); }
 
 uint32_t ThreadId() {
-  if (Switches::Get().system_thread_ids.load(std::memory_order_relaxed)) {
+  if (Clients::Get().system_thread_ids.load(std::memory_order_relaxed)) {
     thread_local const auto id = static_cast<uint32_t>(syscall(SYS_gettid));
     return id;
   }
@@ -137,41 +208,54 @@ uint32_t ThreadId() {
 }
 
 void WriteOverhead(CUpti_ActivityOverheadKind kind, uint64_t begin_stamp_ns, uint64_t end_stamp_ns) {
-  if (!Switches::Get().KindOn(CUPTI_ACTIVITY_KIND_OVERHEAD)) return;
-  Write(OverheadRecord(kind, begin_stamp_ns, end_stamp_ns, ThreadId(), CurrentCorrelationId()));
+  Clients::Get().Each([&](Client& client) {
+    if (!client.KindOn(CUPTI_ACTIVITY_KIND_OVERHEAD)) return;
+    client.Write(OverheadRecord(kind, begin_stamp_ns, end_stamp_ns, ThreadId(), CurrentCorrelationId()));
+  });
 }
 
-void DumpDevices() {
-  for (int ordinal = 0; ordinal < Simulator::Get().device_count(); ++ordinal) {
-    Write(DeviceRecord(*Simulator::Get().device(ordinal)));
+void NoteBufferRequest(uint64_t begin_stamp_ns) {
+  if (!Clients::Get().AnyKindOn(CUPTI_ACTIVITY_KIND_OVERHEAD)) return;
+  buffer_requests.push_back({begin_stamp_ns, StampNow()});
+}
+
+void PayForCallback() {
+  if (const uint64_t callback_ns = Simulator::Get().config().cupti_callback_ns) {
+    Simulator::Get().SpendHostTime(callback_ns);
   }
 }
 
-void DumpContexts() {
+void DumpDevices(Client* client) {
   for (int ordinal = 0; ordinal < Simulator::Get().device_count(); ++ordinal) {
-    Write(ContextRecord(*Simulator::Get().device(ordinal)));
+    client->Write(DeviceRecord(*Simulator::Get().device(ordinal)));
   }
 }
 
-void DumpStreams() {
+void DumpContexts(Client* client) {
+  for (int ordinal = 0; ordinal < Simulator::Get().device_count(); ++ordinal) {
+    client->Write(ContextRecord(*Simulator::Get().device(ordinal)));
+  }
+}
+
+void DumpStreams(Client* client) {
   for (int ordinal = 0; ordinal < Simulator::Get().device_count(); ++ordinal) {
     Device* device = Simulator::Get().device(ordinal);
-    Write(StreamRecord(*device->legacy_stream(), 0));
-    for (const StreamInfo& stream : device->Streams()) Write(StreamRecord(stream, device->context_id(), 0));
+    client->Write(StreamRecord(*device->legacy_stream(), 0));
+    for (const StreamInfo& stream : device->Streams()) client->Write(StreamRecord(stream, device->context_id(), 0));
   }
 }
 
-CUptiResult PushExternalId(CUpti_ExternalCorrelationKind kind, uint64_t id) {
+CUptiResult PushExternalId(const Client& client, CUpti_ExternalCorrelationKind kind, uint64_t id) {
   if (kind == CUPTI_EXTERNAL_CORRELATION_KIND_INVALID || kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  external_ids.push_back({kind, id});
+  external_ids.push_back({&client, kind, id});
   return CUPTI_SUCCESS;
 }
 
-CUptiResult PopExternalId(CUpti_ExternalCorrelationKind kind, uint64_t* id) {
+CUptiResult PopExternalId(const Client& client, CUpti_ExternalCorrelationKind kind, uint64_t* id) {
   for (auto entry = external_ids.rbegin(); entry != external_ids.rend(); ++entry) {
-    if (entry->kind != kind) continue;
+    if (entry->client != &client || entry->kind != kind) continue;
     if (id != nullptr) *id = entry->id;
     external_ids.erase(std::next(entry).base());
     return CUPTI_SUCCESS;

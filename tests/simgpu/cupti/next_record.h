@@ -1,4 +1,4 @@
-// How long a record of each kind is, and the walk through a buffer: both as measured on libcupti 13.0 update 1.
+// The walk through a buffer of records, as measured on the real libraries.
 #ifndef STALLSCOPE_TESTS_SIMGPU_CUPTI_NEXT_RECORD_H_
 #define STALLSCOPE_TESTS_SIMGPU_CUPTI_NEXT_RECORD_H_
 
@@ -7,14 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tests/simgpu/cupti/layout.h"
+
 namespace simgpu::cupti {
 
-// 0: no such kind.
-size_t RecordBytes(uint32_t kind);
-
-// The real walk: a tail shorter than a record ends it with MAX_LIMIT_REACHED, an unknown kind is INVALID_KIND, and
-// `*record` stays as it is on both.
-CUptiResult NextRecord(uint8_t* buffer, size_t valid_bytes, CUpti_Activity** record);
+// A tail shorter than a record ends the walk with MAX_LIMIT_REACHED, an unknown kind is an error (which one depends
+// on the version), and `*record` stays as it is on both.
+CUptiResult NextRecord(const Layout& layout, uint8_t* buffer, size_t valid_bytes, CUpti_Activity** record);
 
 }  // namespace simgpu::cupti
 

@@ -132,6 +132,23 @@ CUpti_ActivityMemcpy6 CopyRecord(const Operation& operation, const CopyWork& cop
   return record;
 }
 
+bool BetweenDevices(const CopyWork& copy) { return copy.PeerToPeer(); }
+
+CUpti_ActivityMemcpyPtoP4 PeerCopyRecord(const Operation& operation, const CopyWork& copy) {
+  auto record = Blank<CUpti_ActivityMemcpyPtoP4>(CUPTI_ACTIVITY_KIND_MEMCPY2);
+  Place(operation, &record);
+  record.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
+  record.srcKind = MemoryKindOf(copy.source_kind);
+  record.dstKind = MemoryKindOf(copy.destination_kind);
+  record.flags = copy.asynchronous ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : CUPTI_ACTIVITY_FLAG_NONE;
+  record.bytes = copy.Bytes();
+  record.srcDeviceId = static_cast<uint32_t>(copy.source_device);
+  record.srcContextId = record.srcDeviceId + 1;
+  record.dstDeviceId = static_cast<uint32_t>(copy.destination_device);
+  record.dstContextId = record.dstDeviceId + 1;
+  return record;
+}
+
 CUpti_ActivityMemset4 FillRecord(const Operation& operation, const FillWork& fill) {
   auto record = Blank<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET);
   Place(operation, &record);

@@ -1,4 +1,4 @@
-// Builds activity records in the layouts of the CUDA 13.0 headers. Times of device operations are left out: they are
+// Builds activity records in their newest form (layout.h makes the older ones). Times of device operations are left out: they are
 // filled in when the operation has ended (unfinished.h).
 #ifndef STALLSCOPE_TESTS_SIMGPU_CUPTI_RECORDS_H_
 #define STALLSCOPE_TESTS_SIMGPU_CUPTI_RECORDS_H_
@@ -16,6 +16,9 @@ CUpti_ActivityExternalCorrelation ExternalCorrelationRecord(CUpti_ExternalCorrel
 CUpti_ActivityKernel10 KernelRecord(const Operation& operation, const KernelWork& kernel, CUpti_ActivityKind kind,
                                     bool latency_timestamps);
 CUpti_ActivityMemcpy6 CopyRecord(const Operation& operation, const CopyWork& copy);
+// From one device's memory to another's: such copies have their own kind.
+bool BetweenDevices(const CopyWork& copy);
+CUpti_ActivityMemcpyPtoP4 PeerCopyRecord(const Operation& operation, const CopyWork& copy);
 CUpti_ActivityMemset4 FillRecord(const Operation& operation, const FillWork& fill);
 CUpti_ActivityGraphTrace2 GraphRecord(const GraphOperation& operation);
 CUpti_ActivitySynchronization2 WaitRecord(const Wait& wait);

@@ -5,11 +5,13 @@
 #include <atomic>
 
 #include "tests/simgpu/core/simulator.h"
+#include "tests/simgpu/cupti/faults.h"
 
 namespace simgpu::cupti {
 namespace {
 
 constexpr uint64_t kMeasureEveryNs = 100'000'000;
+constexpr uint64_t kJumpNs = 3'600'000'000'000;
 constexpr int64_t kSameClockNs = 2000;  // below this the client's clock is ours
 
 std::atomic<TimestampCallback> timestamp_callback{nullptr};
@@ -32,6 +34,17 @@ int64_t MeasureOffset() {
   return offset > -kSameClockNs && offset < kSameClockNs ? 0 : offset;
 }
 
+// The fault: from the n-th stamp on the clock is an hour ahead, as after a step of the wall clock.
+uint64_t Jump() {
+  if (!FaultOn(Fault::kClockJump)) return 0;
+  static std::atomic<uint64_t> stamps{0};
+  const uint64_t stamp = stamps.fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint64_t at = ActiveFaults().Parameter(Fault::kClockJump);
+  if (stamp < at) return 0;
+  if (stamp == at) measured_at_ns.store(0, std::memory_order_release);
+  return kJumpNs;
+}
+
 }  // namespace
 
 void SetTimestampCallback(TimestampCallback callback) {
@@ -40,10 +53,10 @@ void SetTimestampCallback(TimestampCallback callback) {
 }
 
 uint64_t StampNow() {
-  if (TimestampCallback callback = timestamp_callback.load(std::memory_order_acquire)) return callback();
+  if (TimestampCallback callback = timestamp_callback.load(std::memory_order_acquire)) return callback() + Jump();
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec) + Jump();
 }
 
 uint64_t StampOf(uint64_t simulated_ns) {

@@ -1,4 +1,4 @@
-// What the client has switched on: activity kinds, API records by function, callbacks by function, its subscription.
+// What one client has switched on: activity kinds, API records by function, callbacks by function.
 // Set by the exported functions, read by the hooks on the program's threads with relaxed loads.
 #ifndef STALLSCOPE_TESTS_SIMGPU_CUPTI_SWITCHES_H_
 #define STALLSCOPE_TESTS_SIMGPU_CUPTI_SWITCHES_H_
@@ -8,18 +8,16 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <string>
 
 namespace simgpu::cupti {
 
 inline constexpr uint32_t kMaxFunctions = 1024;  // callback ids of a domain are below this
-inline constexpr uint32_t kDomains = 3;          // indexed by CUpti_CallbackDomain: invalid, driver, runtime
+inline constexpr uint32_t kDomains = CUPTI_CB_DOMAIN_SIZE;
 
 class Switches {
  public:
-  static Switches& Get();
-
   bool KindOn(uint32_t kind) const { return kind < 64 && (kinds_.load(std::memory_order_relaxed) >> kind & 1) != 0; }
+  bool AnyKindOn(uint64_t mask) const { return (kinds_.load(std::memory_order_relaxed) & mask) != 0; }
   void SetKind(uint32_t kind, bool on);
 
   bool ApiRecordOn(uint32_t domain, uint32_t cbid) const { return Flag(api_records_, domain, cbid); }
@@ -29,32 +27,25 @@ class Switches {
   void SetCallback(uint32_t domain, uint32_t cbid, bool on);
   void SetDomain(uint32_t domain, bool on);
 
-  CUptiResult Subscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc function, void* data, const char* name);
-  CUptiResult Unsubscribe(CUpti_SubscriberHandle subscriber);
-  bool IsSubscriber(CUpti_SubscriberHandle subscriber) const;
-  std::string SubscriberName();
-  CUpti_CallbackFunc callback() const { return callback_.load(std::memory_order_acquire); }
-  void* user_data() const { return user_data_.load(std::memory_order_acquire); }
+  // Whether the hooks have anything to do for this client.
+  bool Any() const;
 
-  std::atomic<bool> system_thread_ids{false};
   std::atomic<bool> latency_timestamps{false};
 
  private:
-  using Flags = std::atomic<uint8_t>[kDomains][kMaxFunctions];
+  struct Flags {
+    std::atomic<uint8_t> on[kDomains][kMaxFunctions] = {};
+    std::atomic<uint32_t> count{0};
+  };
 
   static bool Flag(const Flags& flags, uint32_t domain, uint32_t cbid) {
-    return domain < kDomains && cbid < kMaxFunctions && flags[domain][cbid].load(std::memory_order_relaxed) != 0;
+    return domain < kDomains && cbid < kMaxFunctions && flags.on[domain][cbid].load(std::memory_order_relaxed) != 0;
   }
-  // Hooks the core in while anything is on, and out when nothing is.
-  void Connect();
+  static void Set(Flags* flags, uint32_t domain, uint32_t cbid, bool on);
 
   std::atomic<uint64_t> kinds_{0};
-  Flags api_records_{};
-  Flags callbacks_{};
-  std::atomic<CUpti_CallbackFunc> callback_{nullptr};
-  std::atomic<void*> user_data_{nullptr};
-  std::mutex mutex_;  // guards subscription changes and the name
-  std::string name_;
+  Flags api_records_;
+  Flags callbacks_;
 };
 
 }  // namespace simgpu::cupti

@@ -1,5 +1,5 @@
-// Records of operations that the device has not finished: withheld until their simulated end has passed, since all
-// spans are known when operations are enqueued. Any thread.
+// Records of operations that the device has not finished, for one client: withheld until their simulated end has
+// passed, since all spans are known when operations are enqueued. Any thread.
 #ifndef STALLSCOPE_TESTS_SIMGPU_CUPTI_UNFINISHED_H_
 #define STALLSCOPE_TESTS_SIMGPU_CUPTI_UNFINISHED_H_
 
@@ -9,16 +9,17 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
-#include <queue>
 #include <vector>
 
 #include "tests/simgpu/core/timeline.h"
 
 namespace simgpu::cupti {
 
+class ActivityBuffers;
+
 class UnfinishedRecords {
  public:
-  static UnfinishedRecords& Get();
+  explicit UnfinishedRecords(ActivityBuffers* buffers) : buffers_(buffers) {}
 
   // `record` has fields `start` and `end`, filled in when the record is released; `completed` too where it exists.
   template <typename Record>
@@ -26,7 +27,6 @@ class UnfinishedRecords {
     Held held;
     static_assert(sizeof record <= sizeof held.bytes);
     std::memcpy(held.bytes, &record, sizeof record);
-    held.record_bytes = sizeof record;
     held.start_offset = offsetof(Record, start);
     held.end_offset = offsetof(Record, end);
     held.completed_offset = 0;
@@ -42,23 +42,19 @@ class UnfinishedRecords {
 
  private:
   struct Held {
-    uint16_t record_bytes, start_offset, end_offset, completed_offset;
+    uint16_t start_offset, end_offset, completed_offset;
     Span span;
     alignas(8) uint8_t bytes[sizeof(CUpti_ActivityKernel10)];
-  };
-  struct Order {
-    uint64_t end_ns;
-    uint32_t slot;
-    bool operator<(const Order& other) const { return end_ns > other.end_ns; }  // the queue's top ends first
   };
 
   void Push(const Held& held);
   void Release(uint64_t until_ns, bool also_unfinished);
+  void WriteRecord(Held* held, bool finished);
 
-  std::mutex mutex_;  // guards what follows
-  std::vector<Held> slots_;
-  std::vector<uint32_t> free_slots_;
-  std::priority_queue<Order> by_end_;
+  ActivityBuffers* const buffers_;
+  std::mutex mutex_;          // guards what follows
+  std::vector<Held> held_;    // in the order of launches
+  size_t look_again_at_ = 0;  // records held when the finished ones are next released on a program's thread
 };
 
 }  // namespace simgpu::cupti

@@ -1,0 +1,107 @@
+#include "tests/simgpu/cupti/client.h"
+
+#include <algorithm>
+
+#include "tests/simgpu/cupti/faults.h"
+#include "tests/simgpu/cupti/hooks.h"
+
+namespace simgpu::cupti {
+
+void Client::Call(uint32_t domain, uint32_t cbid, const void* data) {
+  if (!switches.CallbackOn(domain, cbid)) return;
+  const CUpti_CallbackFunc function = callback.load(std::memory_order_acquire);
+  if (function == nullptr) return;
+  function(user_data.load(std::memory_order_acquire), static_cast<CUpti_CallbackDomain>(domain), cbid, data);
+  PayForCallback();
+}
+
+Clients& Clients::Get() {
+  static auto* clients = new Clients;
+  return *clients;
+}
+
+Clients::Clients() : process_(new Client) { live_[0].store(process_); }
+
+bool Clients::UseProcessScope() {
+  bool shared = false;
+  Each([&shared](Client& client) { shared = shared || client.shares; });
+  if (!shared) process_scope_used_.store(true, std::memory_order_relaxed);
+  return !shared;
+}
+
+Client* Clients::Of(CUpti_SubscriberHandle handle) {
+  std::lock_guard lock(mutex_);
+  auto* client = reinterpret_cast<Client*>(handle);
+  return std::count(subscribers_.begin(), subscribers_.end(), client) == 0 ? nullptr : client;
+}
+
+CUptiResult Clients::Subscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc function, void* data,
+                               const char* name, bool share) {
+  if (handle == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (FaultOn(Fault::kNoDriver)) return CUPTI_ERROR_UNKNOWN;
+  if (FaultOn(Fault::kBusy)) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  std::lock_guard lock(mutex_);
+  for (const Client* other : subscribers_) {
+    if (!share || !other->shares) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  }
+  if (share && process_scope_used_.load(std::memory_order_relaxed)) return CUPTI_ERROR_NOT_COMPATIBLE;
+  Client* client = process_;
+  if (share) {
+    const auto slot =
+        std::find_if(std::begin(live_), std::end(live_), [](auto& live) { return live.load() == nullptr; });
+    if (slot == std::end(live_)) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    client = new Client;
+    client->shares = true;
+    slot->store(client, std::memory_order_release);
+  }
+  // A subscriber may have no callback (it only wants to own CUPTI): keep one that does nothing.
+  if (function == nullptr) function = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
+  client->user_data.store(data);
+  client->callback.store(function, std::memory_order_release);
+  names_[client] = name == nullptr ? "" : name;
+  subscribers_.push_back(client);
+  *handle = reinterpret_cast<CUpti_SubscriberHandle>(client);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult Clients::Unsubscribe(CUpti_SubscriberHandle handle) {
+  Client* client = Of(handle);
+  if (client == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  client->callback.store(nullptr);
+  for (uint32_t domain = 0; domain < kDomains; ++domain) client->switches.SetDomain(domain, false);
+  if (client->shares) {
+    for (uint32_t kind = 0; kind < 64; ++kind) {
+      if (client->KindOn(kind)) client->switches.SetKind(kind, false);
+    }
+  }
+  {
+    std::lock_guard lock(mutex_);
+    subscribers_.erase(std::find(subscribers_.begin(), subscribers_.end(), client));
+    names_.erase(client);
+    for (std::atomic<Client*>& slot : live_) {
+      if (slot.load() == client && client->shares) slot.store(nullptr);
+    }
+  }
+  Connect();
+  return CUPTI_SUCCESS;
+}
+
+std::string Clients::FirstSubscriberName() {
+  if (FaultOn(Fault::kBusy)) return "nsys";
+  std::lock_guard lock(mutex_);
+  return subscribers_.empty() ? "" : names_[subscribers_.front()];
+}
+
+bool Clients::AnyKindOn(uint32_t kind) {
+  bool on = false;
+  Each([&on, kind](Client& client) { on = on || client.KindOn(kind); });
+  return on;
+}
+
+void Clients::Connect() {
+  bool wanted = false;
+  Each([&wanted](Client& client) { wanted = wanted || client.switches.Any(); });
+  ConnectHooks(wanted);
+}
+
+}  // namespace simgpu::cupti
