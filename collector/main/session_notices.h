@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ class SessionNotices {
   std::vector<std::string> Lines() const;
 
  private:
+  void MarkInterval(uint64_t until_ns);  // CUPTI came back
+
+  uint64_t taken_at_ns_ = 0;  // 0: CUPTI is not in other hands
+  uint64_t away_ns_ = 0, times_away_ = 0;
+  std::string taken_by_;
   std::map<std::string, std::string> lines_;  // by cause
 };
 
