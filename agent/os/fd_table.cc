@@ -1,5 +1,7 @@
 #include "agent/os/fd_table.h"
 
+#include "agent/os/transfer.h"
+
 namespace stallscope::agent {
 
 constinit FdEntry g_fd_table[kTrackedFds] = {};
@@ -55,6 +57,24 @@ uint64_t WokenByWrite(int fd) noexcept {
     default:
       return WaitedFor(fd);
   }
+}
+
+// Of descriptors that are known to have another end: a log file's writes are not worth a record each.
+__attribute__((noinline)) void CommitSilentWrite(const WaitFrame& frame, wire::OsCall name, int fd) noexcept {
+  const FdEntry* entry = EntryOf(fd);
+  if (entry == nullptr || frame.thread != CurrentThread()) return;
+  switch (static_cast<FdKind>(entry->kind_and_peer.load(std::memory_order_relaxed) & 0xff)) {
+    case FdKind::kSocket:
+    case FdKind::kPaired:
+    case FdKind::kEventFd:
+      break;
+    default:
+      return;
+  }
+  CommitTo(frame.thread, {.begin = frame.begin_ticks,
+                          .object = wire::FdObject(fd),
+                          .kind = wire::RecordKind::kWake,
+                          .call = static_cast<uint16_t>(name)});
 }
 
 }  // namespace stallscope::agent

@@ -18,6 +18,9 @@ __attribute__((always_inline)) inline auto Receive(wire::OsCall name, int fd, Ca
 }
 
 // `woken`: the object that this lets go on, 0: none. A sender that blocks waits for nobody whom a record could name.
+// A write too short to be recorded as a call may still wake another process, which only the collector can know.
+void CommitSilentWrite(const WaitFrame& frame, wire::OsCall name, int fd) noexcept;
+
 template <typename Call>
 __attribute__((always_inline)) inline auto Transmit(wire::OsCall name, int fd, uint64_t woken, Call call) noexcept
     -> decltype(call()) {
@@ -26,8 +29,12 @@ __attribute__((always_inline)) inline auto Transmit(wire::OsCall name, int fd, u
   WaitFrame frame;
   StartWait(&frame, name, 0);
   const auto result = call();
-  FinishWait(&frame, {.result = result < 0 ? -errno : static_cast<int32_t>(result)}, wire::FdObject(fd));
-  if (result >= 0) FinishWake(wake, name, static_cast<uint64_t>(fd) + 1);
+  const bool recorded =
+      FinishWait(&frame, {.result = result < 0 ? -errno : static_cast<int32_t>(result)}, wire::FdObject(fd));
+  if (result >= 0) {
+    FinishWake(wake, name, static_cast<uint64_t>(fd) + 1);
+    if (!recorded && wake.thread == nullptr && frame.thread != nullptr) CommitSilentWrite(frame, name, fd);
+  }
   return result;
 }
 

@@ -80,11 +80,12 @@ inline void StartWaitUnannounced(WaitFrame* frame, wire::OsCall call, uint64_t o
 }
 
 // `object`: 0 keeps the one of StartWait; a poll learns only at its end which descriptor it was about.
-__attribute__((always_inline)) inline void FinishWait(WaitFrame* frame, const WaitOutcome& outcome,
+// Returns whether it left a record.
+__attribute__((always_inline)) inline bool FinishWait(WaitFrame* frame, const WaitOutcome& outcome,
                                                       uint64_t object = 0) noexcept {
   ThreadState* thread = frame->thread;
   if (thread == nullptr || thread != CurrentThread())
-    return;  // the second: a signal handler forked, and we are the child
+    return false;  // the second: a signal handler forked, and we are the child
   const uint64_t end_ticks = FastTicks();
   RestoreWait(thread, frame->saved);
   if (frame->object != 0) RemoveWaiterOf(thread, frame->object);
@@ -92,7 +93,10 @@ __attribute__((always_inline)) inline void FinishWait(WaitFrame* frame, const Wa
   const uint64_t threshold_ticks = (g_header->wait_threshold_ns.load(std::memory_order_relaxed) *
                                     g_ticks_per_ns_q20.load(std::memory_order_relaxed)) >>
                                    20;
-  if (duration_ticks < threshold_ticks && !outcome.any_length) return CountShortWaitOf(thread);
+  if (duration_ticks < threshold_ticks && !outcome.any_length) {
+    CountShortWaitOf(thread);
+    return false;
+  }
   CommitTo(thread, {.begin = frame->begin_ticks,
                     .duration = duration_ticks,
                     .object = object != 0 ? object : frame->object,
@@ -102,6 +106,7 @@ __attribute__((always_inline)) inline void FinishWait(WaitFrame* frame, const Wa
                     .call = static_cast<uint16_t>(frame->call),
                     .result = outcome.result});
   if (__builtin_expect(end_ticks - g_header->clock.base_ticks > kQuietRefreshTicks, 0)) RefreshQuietClock();
+  return true;
 }
 
 // Something that lets a waiter go on. Begun before the real call, so that the edge is not later than the waiter's

@@ -102,6 +102,13 @@ struct HealthEvent {
   uint32_t level = 0;
 };
 
+// What an object of the process is for other processes (Intern.Identity of the schema). Takes the place of an earlier one.
+struct IdentityEvent {
+  uint64_t object;
+  std::string_view reaches;                  // what a wake-up through it goes to; "": nothing known
+  std::vector<std::string_view> reached_by;  // what ends a wait on it
+};
+
 // Records of one thread's ring [first, first + count) were overwritten before anybody read them.
 struct LossEvent {
   ThreadIndex thread;
@@ -163,6 +170,7 @@ class EventSink {
   virtual void OnGpuOp(const GpuOpEvent&) {}
   virtual void OnRange(const RangeEvent&) {}
   virtual void OnState(const StateEvent&) {}
+  virtual void OnIdentity(const IdentityEvent&) {}
   virtual void OnThreadSample(const ThreadSampleEvent&) {}
   virtual void OnHealth(const HealthEvent&) {}
   virtual void OnLoss(const LossEvent&) {}

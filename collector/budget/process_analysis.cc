@@ -10,6 +10,7 @@
 #include "collector/budget/late_steps.h"
 #include "collector/budget/report_text.h"
 #include "collector/steps/step_finder.h"
+#include "collector/timeline/host_wakes.h"
 #include "collector/timeline/poll_partners.h"
 #include "collector/timeline/thread_numbers.h"
 #include "collector/timeline/timeline.h"
@@ -53,7 +54,7 @@ enum StateWhat : uint32_t {
   kDisabled = 11,
 };
 
-class Analysis final : public ProcessAnalysis {
+class Analysis final : public ProcessAnalysis, public HostWakes::Process {
  public:
   Analysis(const ProcessInfo& process, const ProcessNames* names, const AnalysisOptions& options)
       : process_(process),
@@ -64,6 +65,10 @@ class Analysis final : public ProcessAnalysis {
         attribution_(&timeline_, &finder_.contexts(), {options.skew_margin_ns, kSettleNs}) {
     simulated_gpu_ = process.simulated_gpu;
     level_ = process.level;
+    if (options_.host_wakes != nullptr) member_ = options_.host_wakes->Join(this);
+  }
+  ~Analysis() override {
+    if (options_.host_wakes != nullptr) options_.host_wakes->Leave(member_);
   }
 
   void OnDevice(const DeviceInfo& device) override {
@@ -74,12 +79,14 @@ class Analysis final : public ProcessAnalysis {
     WaitEvent wait = event;
     wait.thread = names_.Of(event.thread);
     timeline_.AddWait(wait);
+    if (wait.object != 0 && wait.result >= 0 && IsTransmit(wait.call)) Reach(wait.thread, wait.object, wait.begin);
     Fed();
   }
   void OnWake(const WakeEvent& event) override {
     WakeEvent wake = event;
     wake.thread = names_.Of(event.thread);
     timeline_.AddWake(wake);
+    Reach(wake.thread, wake.object, wake.at);
     Fed();
   }
   void OnCudaCall(const CudaCallEvent& event) override {
@@ -118,6 +125,20 @@ class Analysis final : public ProcessAnalysis {
   }
   void OnHealth(const HealthEvent& health) override { health_ = health; }
   void OnState(const StateEvent& state) override;
+  void OnIdentity(const IdentityEvent& identity) override {
+    if (options_.host_wakes != nullptr) options_.host_wakes->OnIdentity(member_, identity);
+  }
+
+  void OnWokenBy(uint64_t object, HostNs at, HostWakes::Member from, ThreadIndex waker) override {
+    if (from == member_) return timeline_.AddInferredWake(object, at, waker);
+    const HostWakes::Process* other = options_.host_wakes->Get(from);
+    const std::string name =
+        absl::StrCat(std::string(other->Name()), "[", other->Pid(), "] ", other->ThreadName(waker));
+    timeline_.AddForeignWake(object, at, names_.OfForeign(name));
+  }
+  uint32_t Pid() const override { return process_.identity.pid; }
+  std::string_view Name() const override { return process_.process_name; }
+  std::string ThreadName(ThreadIndex thread) const override { return TextOfThread(thread, &names_); }
 
   void Advance(HostNs now) override { AdvanceTo(now, false); }
   void Finish() override { AdvanceTo(timeline_.latest(), true); }
@@ -134,6 +155,9 @@ class Analysis final : public ProcessAnalysis {
     if (advanced_to_ == INT64_MIN || timeline_.latest() - advanced_to_ >= kReorderNs / 2) {
       AdvanceTo(timeline_.latest(), false);
     }
+  }
+  void Reach(ThreadIndex thread, uint64_t object, HostNs at) {
+    if (options_.host_wakes != nullptr) options_.host_wakes->OnWake(member_, thread, object, at);
   }
   void CountLate() {
     ++windows_.total().late;
@@ -180,6 +204,7 @@ class Analysis final : public ProcessAnalysis {
   std::string device_name_, cupti_notice_;
   bool simulated_gpu_ = false;
   uint32_t level_ = 0;
+  HostWakes::Member member_ = 0;
   // What the finder is to see next, a call or a range.
   struct Item {
     HostNs at;

@@ -14,7 +14,10 @@
 
 namespace stallscope {
 
+class HostWakes;
+
 struct AnalysisOptions {
+  HostWakes* host_wakes = nullptr;  // the processes of one host or capture share it; borrowed, outlives them
   int64_t late_limit_ns = 2'000'000'000;
   int64_t skew_margin_ns = 10'000;  // over-waits below count as zero
   uint32_t vocabulary = 0;          // 0: learn the token unit from copy sizes

@@ -8,13 +8,6 @@
 namespace stallscope {
 namespace {
 
-std::string ThreadName(ThreadIndex thread, const ProcessNames* names) {
-  const ThreadInfo* thread_info = names == nullptr ? nullptr : names->Thread(thread);
-  if (thread_info == nullptr) return absl::StrCat("thread ", thread);
-  if (thread_info->name.empty()) return absl::StrCat("tid ", thread_info->tid);
-  return thread_info->name;
-}
-
 std::string OsCallName(uint64_t call) {
   if (call >= static_cast<uint64_t>(wire::OsCall::kCount)) return "a call of a newer agent";
   return wire::kOsCalls[call].name;
@@ -38,6 +31,13 @@ std::string WithThousands(uint64_t number) {
 
 }  // namespace
 
+std::string TextOfThread(ThreadIndex thread, const ProcessNames* names) {
+  const ThreadInfo* thread_info = names == nullptr ? nullptr : names->Thread(thread);
+  if (thread_info == nullptr) return absl::StrCat("thread ", thread);
+  if (thread_info->name.empty()) return absl::StrCat("tid ", thread_info->tid);
+  return thread_info->name;
+}
+
 std::string_view WithoutVersion(std::string_view call_name) {
   if (call_name.size() <= 6) return call_name;
   const std::string_view suffix = call_name.substr(call_name.size() - 6);
@@ -54,18 +54,18 @@ std::string TextOfCause(const Cause& cause, const ProcessNames* names) {
     case CauseKind::kNone:
       return "";
     case CauseKind::kOsCall:
-      return absl::StrCat(OsCallName(high), ", ", ThreadName(thread, names));
+      return absl::StrCat(OsCallName(high), ", ", TextOfThread(thread, names));
     case CauseKind::kCudaCall: {
       const auto domain = static_cast<wire::CudaDomain>(high >> 16);
       // Debian's abseil is built for C++14 and does not take std::string_view.
       const std::string name(
           names == nullptr ? "" : WithoutVersion(names->CallName(domain, static_cast<uint16_t>(high & 0xffff))));
-      return absl::StrCat(name, ", ", ThreadName(thread, names));
+      return absl::StrCat(name, ", ", TextOfThread(thread, names));
     }
     case CauseKind::kThread:
-      return ThreadName(thread, names);
+      return TextOfThread(thread, names);
     case CauseKind::kWaker:
-      return absl::StrCat(ThreadName(thread, names), ", waited for in ", OsCallName(high));
+      return absl::StrCat(TextOfThread(thread, names), ", waited for in ", OsCallName(high));
     case CauseKind::kKernel:
       return high == 0 ? std::string() : absl::StrCat("replayed by graph ", high);
     case CauseKind::kCopy: {
@@ -74,7 +74,7 @@ std::string TextOfCause(const Cause& cause, const ProcessNames* names) {
       return text;
     }
     case CauseKind::kWithinClockError:
-      return absl::StrCat("end of waits, within clock error, ", ThreadName(thread, names));
+      return absl::StrCat("end of waits, within clock error, ", TextOfThread(thread, names));
   }
   return "";
 }

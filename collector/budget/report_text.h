@@ -13,6 +13,9 @@ namespace stallscope {
 // The name as nsys prints it: exactly "_v" and four digits at the end are cut, so "cudaGraphLaunch_v10000" stays.
 std::string_view WithoutVersion(std::string_view call_name);
 
+// "MainThread"; "tid 4711" when it has no name.
+std::string TextOfThread(ThreadIndex thread, const ProcessNames* names);
+
 // "cudaDeviceSynchronize, MainThread"; "" when nothing is worth saying.
 std::string TextOfCause(const Cause& cause, const ProcessNames* names);
 

@@ -26,8 +26,9 @@ bool CanBeWoken(const Call& call) {
     case WaitKind::kJoin:
     case WaitKind::kFutex:
     case WaitKind::kPoll:
-    case WaitKind::kIpc:
       return call.object != 0 && !TimedOut(call);
+    case WaitKind::kIpc:
+      return call.object != 0 && !TimedOut(call) && !IsTransmit(static_cast<wire::OsCall>(call.call));
     default:
       return false;
   }
@@ -226,11 +227,17 @@ void WalkBack::Run(const Request& request, ChargeSheet* sheet, StepBudget* budge
       wake = timeline_.wakes().Find(call.object, call.begin, call.end, thread, timeline_.TidOf(thread),
                                     WaitKindOf(call) == wire::WaitKind::kPoll);
     }
-    if (wake == nullptr) {
+    // Another process woke it: who is known, what that one did is its own budget's matter. The interpreter lock: its holder
+    // ran its own code, but this thread had to stand still for it, which is what the line says.
+    const bool stays = wake == nullptr || wake->foreign || WaitKindOf(call) == wire::WaitKind::kGil;
+    if (stays) {
       const bool idle =
-          !request.in_flight && IsOutsideInput(call) && cursor - segment_begin >= request.shortest_idle_ns;
-      sheet->ChargeIdleGpu(idle ? Line::kIdleNoRequest : LineOfCall(call), segment_begin, cursor,
-                           CauseOfCall(call, thread));
+          IsOutsideInput(call) && !request.in_flight && cursor - segment_begin >= request.shortest_idle_ns;
+      const HostNs woken_at = wake == nullptr ? cursor : std::clamp(wake->at, segment_begin, cursor);
+      sheet->ChargeIdleGpu(Line::kHostWakeup, woken_at, cursor, CauseOfCall(call, thread));
+      sheet->ChargeIdleGpu(
+          idle ? Line::kIdleNoRequest : LineOfCall(call), segment_begin, woken_at,
+          wake == nullptr ? CauseOfCall(call, thread) : MakeCause(CauseKind::kWaker, call.call, wake->thread));
       cursor = segment_begin;
       continue;
     }

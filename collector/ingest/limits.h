@@ -20,6 +20,10 @@ inline constexpr uint32_t kFirstSampledThreadId = 3u << 22;
 inline constexpr size_t kMaxRegistryBytes = 128 * 1024 * 1024;
 inline constexpr uint32_t kMaxThreads = 1u << 16;
 
+// Names of one object that processes share: an epoll set has one for each descriptor in it.
+inline constexpr size_t kMaxIdentityBytes = 256;
+inline constexpr int kMaxIdentityNames = 256;
+
 // Times beyond are not times (about 146 years after boot).
 inline constexpr int64_t kMaxHostNs = int64_t{1} << 62;
 

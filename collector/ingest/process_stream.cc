@@ -85,6 +85,14 @@ void ProcessStream::OnIntern(const v1::Intern& intern) {
       sink_->OnThread(entry->info);
     }
   }
+  for (const v1::Intern::Identity& identity : intern.identities()) {
+    if (identity.reaches().size() > kMaxIdentityBytes || identity.reached_by_size() > kMaxIdentityNames) continue;
+    IdentityEvent event{identity.value(), identity.reaches(), {}};
+    for (const std::string& name : identity.reached_by()) {
+      if (name.size() <= kMaxIdentityBytes) event.reached_by.push_back(name);
+    }
+    sink_->OnIdentity(event);
+  }
   for (const v1::Intern::Device& device : intern.devices()) {
     if (device.name().size() > kMaxStringBytes) continue;
     if (gpu_name_.empty()) gpu_name_ = device.name();

@@ -80,8 +80,8 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
         capture_(std::move(capture)),
         proc_(proc_root),
         table_(std::make_unique<SessionTable>(
-            ProcessSession::Host{&proc_, ReadClock(CLOCK_BOOTTIME) - ReadClock(CLOCK_MONOTONIC)}, std::move(factory),
-            capture_.get())),
+            ProcessSession::Host{&proc_, ReadClock(CLOCK_BOOTTIME) - ReadClock(CLOCK_MONOTONIC), &unix_peers_},
+            std::move(factory), capture_.get())),
         acceptor_(io_) {}
 
   ~CollectorImpl() override { Stop(); }
@@ -170,6 +170,7 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
   std::unique_ptr<AddressClaim> claim_;
   std::unique_ptr<CaptureWriter> capture_;
   const ProcFiles proc_;
+  UnixPeers unix_peers_;
   std::unique_ptr<SessionTable> table_;
 
   asio::io_context io_;

@@ -120,6 +120,25 @@ std::optional<ProcThreadStatus> ProcFiles::ThreadStatus(uint32_t pid, uint32_t t
   return status;
 }
 
+std::string ProcFiles::DescriptorLink(uint32_t pid, uint32_t fd) const {
+  char link[256];
+  const ssize_t bytes = readlink(absl::StrCat(root_, "/", pid, "/fd/", fd).c_str(), link, sizeof(link));
+  return bytes > 0 ? std::string(link, static_cast<size_t>(bytes)) : std::string();
+}
+
+std::string ProcFiles::Text(const std::string& path) const {
+  constexpr size_t kMost = 4 << 20;
+  std::string text;
+  const int fd = open(absl::StrCat(root_, "/", path).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return text;
+  char piece[16384];
+  ssize_t got;
+  while (text.size() < kMost && (got = read(fd, piece, sizeof(piece))) > 0)
+    text.append(piece, static_cast<size_t>(got));
+  close(fd);
+  return text;
+}
+
 bool ProcFiles::IsAlive(uint32_t pid, uint64_t start_ticks) const {
   const std::optional<ProcStat> stat = Process(pid);
   if (!stat.has_value() || (start_ticks != 0 && stat->start_ticks != start_ticks)) return false;

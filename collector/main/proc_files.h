@@ -38,6 +38,11 @@ class ProcFiles {
   std::optional<ProcThreadTimes> ThreadTimes(uint32_t pid, uint32_t tid) const;
   std::optional<ProcThreadStatus> ThreadStatus(uint32_t pid, uint32_t tid) const;
 
+  // Where a descriptor leads ("pipe:[4711]", a path); "" when it cannot be read.
+  std::string DescriptorLink(uint32_t pid, uint32_t fd) const;
+  // A whole file by its path under the root, up to 4 MiB; "" when it cannot be read.
+  std::string Text(const std::string& path) const;
+
   // The process with that start runs or could run again. A zombie whose other threads go on is alive.
   bool IsAlive(uint32_t pid, uint64_t start_ticks) const;
 

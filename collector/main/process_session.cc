@@ -46,6 +46,7 @@ ProcessSession::ProcessSession(uint32_t process, const v1::Hello& hello, uint32_
       stream_(process, hello),
       analysis_(factory(stream_.info(), &stream_.registry())),
       sampler_(host.proc, host_pid, host.boot_offset_ns),
+      identities_(host.proc, host_pid, host.unix_peers),
       level_(hello.level()) {
   stream_.SetSink(analysis_.get());
   if (const auto stat = host.proc->Process(host_pid); stat.has_value()) host_start_ticks_ = stat->start_ticks;
@@ -60,7 +61,7 @@ bool ProcessSession::streaming() const {
 
 absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view bytes, HostNs now) {
   if (finished_) return absl::OkStatus();
-  last_frame_at_ = now;
+  last_frame_at_ = latest_now_ = now;
   if (capture_ != nullptr) capture_->AppendSerialized(process_, bytes, TimeOf(frame));
   switch (frame.body_case()) {
     case v1::Frame::kState:
@@ -85,6 +86,8 @@ absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view by
     default:
       break;
   }
+  // Before the events that use them.
+  if (frame.has_intern() && identities_.OnObjects(frame.intern())) FeedIdentities(now);
   stream_.SetLatest(now + kFutureMarginNs);
   const absl::Status status = stream_.OnFrame(frame);
   if (!status.ok()) {
@@ -94,6 +97,14 @@ absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view by
                               std::string(status.message())));
   }
   return status;
+}
+
+void ProcessSession::FeedIdentities(HostNs now) {
+  if (host_pid_ == 0) return;
+  v1::Frame frame;
+  frame.set_process(process_);
+  identities_.LookUp(now, frame.mutable_intern());
+  if (frame.intern().identities_size() > 0) Feed(frame);
 }
 
 void ProcessSession::Feed(const v1::Frame& frame) {
@@ -110,8 +121,13 @@ void ProcessSession::OnMemory(int fd) {
   }
   if (image_ != nullptr) return;  // a reconnect brings the same memory again; the drain knows how far it was read
   image_ = *std::move(image);
-  drain_ = std::make_unique<ingest::RingDrain>(process_, &stream_.registry(), image_.get(),
-                                               [this](const v1::Frame& frame) { Feed(frame); });
+  drain_ =
+      std::make_unique<ingest::RingDrain>(process_, &stream_.registry(), image_.get(), [this](const v1::Frame& frame) {
+        if (frame.has_intern() && identities_.OnObjects(frame.intern())) {
+          FeedIdentities(latest_now_);
+        }
+        Feed(frame);
+      });
 }
 
 void ProcessSession::OnDisconnected(HostNs now) {
@@ -126,11 +142,13 @@ void ProcessSession::DrainIfNotStreaming() {
 
 void ProcessSession::SampleThreads(HostNs now) {
   if (finished_ || host_pid_ == 0 || !host_.proc->IsAlive(host_pid_, host_start_ticks_)) return;
+  latest_now_ = now;
   v1::Frame names, samples;
   names.set_process(process_);
   samples.set_process(process_);
   sampler_.Sample(now, &names, &samples);
   if (names.has_intern()) Feed(names);
+  FeedIdentities(now);
   if (samples.has_batch()) Feed(samples);
 }
 

@@ -17,6 +17,7 @@
 #include "collector/ingest/process_stream.h"
 #include "collector/ingest/ring_drain.h"
 #include "collector/ingest/shm_image.h"
+#include "collector/main/object_identities.h"
 #include "collector/main/proc_files.h"
 #include "collector/main/session_notices.h"
 #include "collector/main/thread_sampler.h"
@@ -36,6 +37,7 @@ class ProcessSession {
   struct Host {
     const ProcFiles* proc;
     int64_t boot_offset_ns;  // CLOCK_BOOTTIME less CLOCK_MONOTONIC
+    UnixPeers* unix_peers;
   };
 
   // `host_pid`: the peer's pid as this host sees it, 0 when it cannot be seen.
@@ -76,6 +78,7 @@ class ProcessSession {
   ProcessReport Report(int64_t window_ns, HostNs now) const;
 
  private:
+  void FeedIdentities(HostNs now);
   void Feed(const v1::Frame& frame);  // a frame that we made ourselves: stream and capture
   void ReadBlocked(HostNs now, std::vector<BlockedThread>* list) const;  // longest first
 
@@ -88,6 +91,7 @@ class ProcessSession {
   std::unique_ptr<ingest::ShmImage> image_;
   std::unique_ptr<ingest::RingDrain> drain_;
   ThreadSampler sampler_;
+  ObjectIdentities identities_;
   SessionNotices notices_;
   std::vector<BlockedThread> blocked_at_death_;
   uint64_t host_start_ticks_ = 0;
@@ -96,7 +100,7 @@ class ProcessSession {
   uint64_t agent_cpu_ns_ = 0, process_cpu_ns_ = 0;
   int connections_ = 0;  // two for a moment when the process came back before its old connection was seen to end
   bool said_goodbye_ = false, finished_ = false, by_the_way_ = false;
-  HostNs last_frame_at_ = 0, disconnected_at_ = 0, finished_at_ = 0;
+  HostNs latest_now_ = 0, last_frame_at_ = 0, disconnected_at_ = 0, finished_at_ = 0;
   uint64_t refused_frames_ = 0, salvaged_records_ = 0;
 };
 

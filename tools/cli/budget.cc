@@ -4,6 +4,7 @@
 
 #include "collector/budget/process_analysis.h"
 #include "collector/serve/budget_json.h"
+#include "collector/timeline/host_wakes.h"
 #include "tools/cli/capture_command.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
@@ -24,7 +25,7 @@ struct BudgetOptions {
 // One analysis a process, as in the collector.
 class CaptureAnalysis : public ProcessSink {
  public:
-  explicit CaptureAnalysis(const AnalysisOptions& options) : options_(options) {}
+  explicit CaptureAnalysis(const AnalysisOptions& options) : options_(options) { options_.host_wakes = &host_wakes_; }
 
   EventSink* OnProcess(const ProcessInfo& process, const ProcessNames* names) override {
     analyses_.push_back(ProcessAnalysis::Create(process, names, options_));
@@ -49,7 +50,8 @@ class CaptureAnalysis : public ProcessSink {
   }
 
  private:
-  const AnalysisOptions options_;
+  AnalysisOptions options_;
+  HostWakes host_wakes_;
   std::vector<std::unique_ptr<ProcessAnalysis>> analyses_;
 };
 
