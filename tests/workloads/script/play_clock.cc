@@ -9,6 +9,7 @@ namespace workloads::script {
 namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
+constexpr uint64_t kAheadNs = 50'000;  // a shorter sleep than this is not worth its wake-up
 
 uint64_t MonotonicNs() {
   timespec now;
@@ -57,7 +58,6 @@ void PlayClock::Work(uint64_t script_ns) const {
   const uint64_t until_ns = NowNs() + Scaled(script_ns);
   if (options_.own_clock) {
     set_thread_clock_(until_ns);
-    if (!options_.fast) LetRealTimePass(until_ns);
     return;
   }
   while (MonotonicNs() < until_ns) {
@@ -73,8 +73,10 @@ void PlayClock::AtLeast(uint64_t now_ns) const {
   if (options_.own_clock && thread_clock_() < now_ns) set_thread_clock_(now_ns);
 }
 
-void PlayClock::LetRealTimePass(uint64_t until_ns) const {
-  if (MonotonicNs() < until_ns) SleepUntil(until_ns);
+void PlayClock::KeepPace() const {
+  if (!options_.own_clock || options_.fast) return;
+  const uint64_t own_ns = thread_clock_();
+  if (MonotonicNs() + kAheadNs < own_ns) SleepUntil(own_ns);
 }
 
 void PlayClock::GiveDuration(uint64_t script_ns) const {

@@ -35,8 +35,8 @@ class PlayClock {
   void Sleep(uint64_t script_ns) const;
   // This thread waited for what another did at that moment.
   void AtLeast(uint64_t now_ns) const;
-  // Lets the real clock reach a moment of an own one: records of device work come only then.
-  void LetRealTimePass(uint64_t until_ns) const;
+  // Lets the real clock catch up with this thread's own one: a tracer takes records of the future for nonsense.
+  void KeepPace() const;
 
   // Timing of this thread's next operation.
   void GiveDuration(uint64_t script_ns) const;

@@ -107,6 +107,7 @@ class Player {
       } else {
         playing->now.store(&s, std::memory_order_relaxed);
         Do(s, &buffers, &playing->counts);
+        clock_.KeepPace();
       }
     }
     playing->end_ns = clock_.NowNs();
