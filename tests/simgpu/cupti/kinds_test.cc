@@ -1,0 +1,153 @@
+// Kinds and callback domains beside launches and copies: memory, pools, resources, waits, markers, JIT, threads' buffers.
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <cupti.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/simgpu/cupti/activity_client.h"
+
+namespace simgpu::cupti {
+namespace {
+
+using testing::ElementsAre;
+
+TEST_F(CuptiActivity, Memory_ComesAndGoesWithItsSize) {
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2);
+  void* device;
+  cudaMalloc(&device, 4096);
+  cudaFree(device);
+  const auto records = Records<CUpti_ActivityMemory4>(CUPTI_ACTIVITY_KIND_MEMORY2);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].memoryOperationType, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION);
+  EXPECT_EQ(records[1].memoryOperationType, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE);
+  for (const auto& record : records) {
+    EXPECT_EQ(record.address, reinterpret_cast<uint64_t>(device));
+    EXPECT_EQ(record.bytes, 4096u);
+    EXPECT_EQ(record.memoryKind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+    EXPECT_EQ(record.isAsync, 0u);
+  }
+}
+
+TEST_F(CuptiActivity, SynchronizationCallbacks_NameTheStream) {
+  struct Seen {
+    std::vector<uint32_t> cbids;
+    CUstream stream = nullptr;
+  } seen;
+  CUpti_SubscriberHandle subscriber;
+  const auto on_wait = +[](void* data, CUpti_CallbackDomain, CUpti_CallbackId cbid, const void* call) {
+    auto* to = static_cast<Seen*>(data);
+    to->cbids.push_back(cbid);
+    if (cbid == CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED) {
+      to->stream = static_cast<const CUpti_SynchronizeData*>(call)->stream;
+    }
+  };
+  ASSERT_EQ(cuptiSubscribe(&subscriber, reinterpret_cast<CUpti_CallbackFunc>(on_wait), &seen), CUPTI_SUCCESS);
+  cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_SYNCHRONIZE);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaStreamSynchronize(stream);
+  cudaDeviceSynchronize();
+  cuptiUnsubscribe(subscriber);
+  EXPECT_THAT(seen.cbids,
+              ElementsAre(CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED));
+  EXPECT_EQ(seen.stream, stream);
+  cudaStreamDestroy(stream);
+}
+
+TEST_F(CuptiActivity, ResourceCallbacks_FollowStreamsAndGraphs) {
+  std::vector<uint32_t> seen;
+  CUpti_SubscriberHandle subscriber;
+  const auto on_resource = +[](void* data, CUpti_CallbackDomain, CUpti_CallbackId cbid, const void*) {
+    static_cast<std::vector<uint32_t>*>(data)->push_back(cbid);
+  };
+  ASSERT_EQ(cuptiSubscribe(&subscriber, reinterpret_cast<CUpti_CallbackFunc>(on_resource), &seen), CUPTI_SUCCESS);
+  cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaGraphExec_t exec = MakeGraph(stream, 2);
+  cudaGraphExecDestroy(exec);
+  cudaStreamDestroy(stream);
+  cuptiUnsubscribe(subscriber);
+  EXPECT_THAT(seen,
+              ElementsAre(CUPTI_CBID_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_GRAPH_CREATED,
+                          CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                          CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+                          CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
+                          CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+                          CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING));
+}
+
+TEST_F(CuptiActivity, NvtxRanges_BecomePairsOfMarkers) {
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MARKER);
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_NAME);
+  nvtxRangePushA("step");
+  nvtxMarkA("token");
+  nvtxRangePop();
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("engine");
+  nvtxEventAttributes_t event{};
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  event.message.ascii = "prefill";
+  const nvtxRangeId_t range = nvtxDomainRangeStartEx(domain, &event);
+  nvtxDomainRangeEnd(domain, range);
+  nvtxNameOsThreadA(77, "scheduler");
+  const auto markers = Records<CUpti_ActivityMarker2>(CUPTI_ACTIVITY_KIND_MARKER);
+  ASSERT_EQ(markers.size(), 5u);
+  EXPECT_STREQ(markers[0].name, "step");
+  EXPECT_EQ(markers[0].flags, CUPTI_ACTIVITY_FLAG_MARKER_START);
+  EXPECT_STREQ(markers[1].name, "token");
+  EXPECT_EQ(markers[1].flags, CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS);
+  EXPECT_EQ(markers[2].flags, CUPTI_ACTIVITY_FLAG_MARKER_END);
+  EXPECT_EQ(markers[2].id, markers[0].id);
+  EXPECT_EQ(markers[2].name, nullptr);  // the name is in the first record only
+  EXPECT_STREQ(markers[3].domain, "engine");
+  EXPECT_EQ(markers[4].id, markers[3].id);
+  const auto names = Records<CUpti_ActivityName>(CUPTI_ACTIVITY_KIND_NAME);
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_STREQ(names[0].name, "scheduler");
+  EXPECT_EQ(names[0].objectId.pt.threadId, 77u);
+}
+
+TEST_F(CuptiActivity, OneBufferAThread_AsksForOneEach) {
+  uint8_t on = 1, off = 0;
+  size_t bytes = 1;
+  cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes, &on);
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME);
+  const int before = Client().requests;
+  constexpr int kThreads = 4;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back([] { LaunchKernel(nullptr); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Client().requests - before, kThreads);
+  EXPECT_EQ(Records<CUpti_ActivityAPI>(CUPTI_ACTIVITY_KIND_RUNTIME).size(), size_t{kThreads});
+  cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes, &off);
+}
+
+TEST_F(CuptiActivity, BufferRequests_AreSaidAsOverhead) {
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME);
+  LaunchKernel(nullptr);
+  int requests = 0;
+  for (const auto& record : Records<CUpti_ActivityOverhead3>(CUPTI_ACTIVITY_KIND_OVERHEAD)) {
+    requests += record.overheadKind == CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST;
+  }
+  EXPECT_GE(requests, 1);
+}
+
+}  // namespace
+}  // namespace simgpu::cupti
+
+// The program's own NVTX finds the simulated libcupti as its injection library.
+int main(int argc, char** argv) {
+  setenv("NVTX_INJECTION64_PATH", "libcupti.so.13", 1);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
