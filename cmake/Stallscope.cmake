@@ -49,6 +49,10 @@ find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h
           HINTS $ENV{CUDA_HOME}/include ${STALLSCOPE_CACHE}/cuda-13.0/nvidia/cu13/include /usr/local/cuda/include)
 find_path(CUPTI_INCLUDE_DIR cupti.h
           HINTS ${CUDA_INCLUDE_DIR} $ENV{CUDA_HOME}/extras/CUPTI/include /usr/local/cuda/extras/CUPTI/include)
+# CUDA 12, for the simulated GPU's libraries of that version alone.
+find_path(CUDA12_INCLUDE_DIR cuda_runtime_api.h
+          HINTS ${STALLSCOPE_CACHE}/cuda-12.9/nvidia/cuda_runtime/include NO_DEFAULT_PATH)
+find_path(CUPTI12_INCLUDE_DIR cupti.h HINTS ${STALLSCOPE_CACHE}/cupti/12.9/nvidia/cuda_cupti/include NO_DEFAULT_PATH)
 find_program(STALLSCOPE_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin ${STALLSCOPE_CACHE}/cuda-13.0/nvidia/cu13/bin /usr/local/cuda/bin)
 if(NOT CUDA_INCLUDE_DIR OR NOT CUPTI_INCLUDE_DIR)
   message(FATAL_ERROR "CUDA and CUPTI headers not found: run tools/setup first")

@@ -91,11 +91,19 @@ class Machine:
 class Setup(unittest.TestCase):
     def test_second_time_fetches_nothing(self):
         machine = Machine(self)
-        first = machine.setup()
+        first = machine.setup("--for", "demo")
         self.assertEqual(first.exit_code, 0, first.lines)
         self.assertEqual(first.calls, ["pip cuda.txt", "pip python.txt", "npm install"])
-        second = machine.setup()
-        self.assertEqual((second.exit_code, second.calls), (0, []), second.lines)
+        everything = machine.setup()
+        self.assertEqual(everything.calls[-2:], ["pip cuda12.txt", "npm install"])
+        again = machine.setup()
+        self.assertEqual((again.exit_code, again.calls), (0, []), again.lines)
+
+    def test_cuda_12_out_of_reach_is_named_and_left_out(self):
+        machine = Machine(self).setup(UNREACHABLE="cuda12.txt")
+        self.assertEqual(machine.exit_code, 0, machine.lines)
+        self.assertTrue(any("left out: CUDA 12" in line and "CUDA 13 programs only" in line for line in machine.lines),
+                        machine.lines)
 
     def test_missing_debian_packages_are_installed_and_named(self):
         machine = Machine(self).setup("--for", "build", WITHOUT="cmake lld")
@@ -116,20 +124,20 @@ class Setup(unittest.TestCase):
         self.assertIn("cannot fetch NVIDIA's CUDA packages", machine.lines[-1])
 
     def test_npm_out_of_reach_is_named_left_out_and_not_tried_again_at_once(self):
-        machine = Machine(self).setup(UNREACHABLE="npm")
+        machine = Machine(self).setup("--for", "demo", UNREACHABLE="npm")
         self.assertEqual(machine.exit_code, 0, machine.lines)
         self.assertTrue(any("left out: llama.cpp" in line and "decode workload" in line for line in machine.lines),
                         machine.lines)
-        again = machine.setup(UNREACHABLE="npm")
+        again = machine.setup("--for", "demo", UNREACHABLE="npm")
         self.assertEqual((again.exit_code, again.calls), (0, []))
         self.assertTrue(any("--retry" in line for line in again.lines), again.lines)
-        self.assertEqual(machine.setup("--retry").calls, ["npm install"])
+        self.assertEqual(machine.setup("--for", "demo", "--retry").calls, ["npm install"])
 
     def test_machine_without_npm_gets_one_that_installs_the_engine(self):
-        machine = Machine(self, npm=False).setup()
+        machine = Machine(self, npm=False).setup("--for", "demo")
         self.assertEqual(machine.exit_code, 0, machine.lines)
         self.assertEqual(machine.calls, ["pip cuda.txt", "pip python.txt", "pip npm.txt", "npm install"])
-        self.assertEqual(machine.setup().calls, [])
+        self.assertEqual(machine.setup("--for", "demo").calls, [])
 
     def test_paths_are_empty_before_and_named_after(self):
         machine = Machine(self).setup("--paths")

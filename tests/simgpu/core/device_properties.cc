@@ -1,91 +1,47 @@
 #include "tests/simgpu/core/device_properties.h"
 
-#include <cstring>
+#include <cuda_runtime_api.h>
 
-#include "tests/simgpu/core/simulator.h"
+#include <cstring>
 
 namespace simgpu {
 
-cudaDeviceProp DeviceProperties(const Config& config, int ordinal) {
-  cudaDeviceProp p;
-  std::memset(&p, 0, sizeof p);
-  std::strncpy(p.name, kDeviceName, sizeof p.name - 1);
-  std::memcpy(p.uuid.bytes, "simulated-gpu-00", sizeof p.uuid.bytes);
-  p.uuid.bytes[15] = static_cast<char>('0' + ordinal);
-  p.totalGlobalMem = config.MemoryBytes();
-  p.sharedMemPerBlock = 48 << 10;
-  p.sharedMemPerBlockOptin = 227 << 10;
-  p.sharedMemPerMultiprocessor = 228 << 10;
-  p.reservedSharedMemPerBlock = 1 << 10;
-  p.regsPerBlock = p.regsPerMultiprocessor = 65536;
-  p.warpSize = 32;
-  p.memPitch = 0x7fffffff;
-  p.maxThreadsPerBlock = 1024;
-  p.maxThreadsDim[0] = p.maxThreadsDim[1] = 1024;
-  p.maxThreadsDim[2] = 64;
-  p.maxGridSize[0] = 0x7fffffff;
-  p.maxGridSize[1] = p.maxGridSize[2] = 65535;
-  p.totalConstMem = 64 << 10;
-  p.major = 9;
-  p.minor = 0;
-  p.textureAlignment = 512;
-  p.texturePitchAlignment = 32;
-  p.multiProcessorCount = static_cast<int>(config.sm_count);
-  p.canMapHostMemory = 1;
-  p.concurrentKernels = 1;
-  p.ECCEnabled = 1;
-  p.pciBusID = 0x10 + ordinal;
-  p.asyncEngineCount = 2;
-  p.unifiedAddressing = 1;
-  p.memoryBusWidth = 6144;
-  p.l2CacheSize = 60 << 20;
-  p.maxThreadsPerMultiProcessor = 2048;
-  p.maxBlocksPerMultiProcessor = 32;
-  p.streamPrioritiesSupported = 1;
-  p.globalL1CacheSupported = p.localL1CacheSupported = 1;
-  p.managedMemory = p.concurrentManagedAccess = 1;
-  p.computePreemptionSupported = 1;
-  p.canUseHostPointerForRegisteredMem = 1;
-  p.cooperativeLaunch = 1;
-  p.hostRegisterSupported = 1;
-  p.memoryPoolsSupported = 1;
-  p.clusterLaunch = 1;
-  p.unifiedFunctionPointers = 1;
-  return p;
+void DeviceUuid(int ordinal, char* bytes) {
+  std::memcpy(bytes, "simulated-gpu-00", 16);
+  bytes[15] = static_cast<char>('0' + ordinal);
 }
 
 int DeviceAttribute(const Config& config, int ordinal, int attribute) {
-  const cudaDeviceProp p = DeviceProperties(config, ordinal);
   constexpr int kVirtualMemoryManagementSupported = 102;  // driver only: CU_DEVICE_ATTRIBUTE_...
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:
-      return p.maxThreadsPerBlock;
+      return DeviceModel::kMaxThreadsPerBlock;
     case cudaDevAttrMaxBlockDimX:
     case cudaDevAttrMaxBlockDimY:
-      return p.maxThreadsDim[0];
+      return DeviceModel::kMaxThreadsPerBlock;
     case cudaDevAttrMaxBlockDimZ:
-      return p.maxThreadsDim[2];
+      return DeviceModel::kMaxBlockZ;
     case cudaDevAttrMaxGridDimX:
-      return p.maxGridSize[0];
+      return DeviceModel::kMaxGridX;
     case cudaDevAttrMaxGridDimY:
     case cudaDevAttrMaxGridDimZ:
-      return p.maxGridSize[1];
+      return DeviceModel::kMaxGridYZ;
     case cudaDevAttrMaxSharedMemoryPerBlock:
-      return static_cast<int>(p.sharedMemPerBlock);
+      return static_cast<int>(DeviceModel::kSharedBytesPerBlock);
     case cudaDevAttrTotalConstantMemory:
-      return static_cast<int>(p.totalConstMem);
+      return static_cast<int>(DeviceModel::kConstantBytes);
     case cudaDevAttrWarpSize:
-      return p.warpSize;
+      return DeviceModel::kWarpThreads;
     case cudaDevAttrMaxPitch:
-      return static_cast<int>(p.memPitch);
+      return DeviceModel::kMaxPitchBytes;
     case cudaDevAttrMaxRegistersPerBlock:
-      return p.regsPerBlock;
+      return DeviceModel::kRegisters;
     case cudaDevAttrClockRate:
-      return 1'980'000;  // kHz
+      return DeviceModel::kClockKhz;
     case cudaDevAttrMemoryClockRate:
-      return 3'201'000;
+      return DeviceModel::kMemoryClockKhz;
     case cudaDevAttrTextureAlignment:
-      return static_cast<int>(p.textureAlignment);
+      return static_cast<int>(DeviceModel::kTextureAlignment);
     case cudaDevAttrGpuOverlap:
     case cudaDevAttrCanMapHostMemory:
     case cudaDevAttrConcurrentKernels:
@@ -102,34 +58,35 @@ int DeviceAttribute(const Config& config, int ordinal, int attribute) {
     case cudaDevAttrHostRegisterSupported:
     case cudaDevAttrMemoryPoolsSupported:
     case cudaDevAttrClusterLaunch:
+    case cudaDevAttrIpcEventSupport:
     case kVirtualMemoryManagementSupported:
       return 1;
     case cudaDevAttrMultiProcessorCount:
-      return p.multiProcessorCount;
+      return static_cast<int>(config.sm_count);
     case cudaDevAttrPciBusId:
-      return p.pciBusID;
+      return DeviceModel::kFirstPciBus + ordinal;
     case cudaDevAttrAsyncEngineCount:
-      return p.asyncEngineCount;
+      return DeviceModel::kCopyEngines;
     case cudaDevAttrGlobalMemoryBusWidth:
-      return p.memoryBusWidth;
+      return DeviceModel::kMemoryBusBits;
     case cudaDevAttrL2CacheSize:
-      return p.l2CacheSize;
+      return DeviceModel::kL2Bytes;
     case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return p.maxThreadsPerMultiProcessor;
+      return DeviceModel::kThreadsPerMultiprocessor;
     case cudaDevAttrComputeCapabilityMajor:
-      return p.major;
+      return DeviceModel::kMajor;
     case cudaDevAttrComputeCapabilityMinor:
-      return p.minor;
+      return DeviceModel::kMinor;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return static_cast<int>(p.sharedMemPerMultiprocessor);
+      return static_cast<int>(DeviceModel::kSharedBytesPerMultiprocessor);
     case cudaDevAttrMaxRegistersPerMultiprocessor:
-      return p.regsPerMultiprocessor;
+      return DeviceModel::kRegisters;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return static_cast<int>(p.sharedMemPerBlockOptin);
+      return static_cast<int>(DeviceModel::kSharedBytesPerBlockOptIn);
     case cudaDevAttrMaxBlocksPerMultiprocessor:
-      return p.maxBlocksPerMultiProcessor;
+      return DeviceModel::kBlocksPerMultiprocessor;
     case cudaDevAttrReservedSharedMemoryPerBlock:
-      return static_cast<int>(p.reservedSharedMemPerBlock);
+      return static_cast<int>(DeviceModel::kReservedSharedBytesPerBlock);
     default:
       return 0;
   }

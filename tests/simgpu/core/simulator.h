@@ -24,8 +24,6 @@
 
 namespace simgpu {
 
-inline constexpr char kDeviceName[] = "Simulated GPU (H200-like)";
-
 // A program's cudaEvent_t.
 struct Event {
   uint32_t id = 0;

@@ -4,6 +4,7 @@
 
 #include "runtime_impl.h"
 #include "tests/simgpu/runtime/entry.h"
+#include "tests/simgpu/runtime/forms.h"
 #include "tests/simgpu/runtime/graph_handles.h"
 
 namespace simgpu::runtime {

@@ -9,7 +9,6 @@
 
 #include "tests/simgpu/core/current.h"
 #include "tests/simgpu/core/simulator.h"
-#include "tests/simgpu/runtime/forms.h"
 
 namespace simgpu::runtime {
 

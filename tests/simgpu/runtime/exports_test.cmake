@@ -1,7 +1,7 @@
 # The simulated libcudart exports exactly what the real one does, under the same version.
-#   cmake -DNM=... -DSIMULATED=... -DREAL=... -P exports_test.cmake
+#   cmake -DNM=... -DSIMULATED=... -DREAL=... -DVERSION=13 -P exports_test.cmake
 if(NOT REAL)
-  message("SKIPPED: no real libcudart.so.13 was found when this was configured")
+  message("SKIPPED: no real libcudart.so.${VERSION} was found when this was configured")
   return()
 endif()
 foreach(which SIMULATED REAL)
@@ -9,9 +9,9 @@ foreach(which SIMULATED REAL)
   if(NOT _result EQUAL 0)
     message(FATAL_ERROR "nm ${${which}} failed")
   endif()
-  string(REGEX MATCHALL "[A-Za-z_][A-Za-z0-9_]*@@?libcudart[.]so[.]13" ${which}_NAMES "${_text}")
+  string(REGEX MATCHALL "[A-Za-z_][A-Za-z0-9_]*@@?libcudart[.]so[.]${VERSION}" ${which}_NAMES "${_text}")
   if(NOT ${which}_NAMES)
-    message(FATAL_ERROR "${${which}} exports nothing under libcudart.so.13")
+    message(FATAL_ERROR "${${which}} exports nothing under libcudart.so.${VERSION}")
   endif()
 endforeach()
 set(_missing ${REAL_NAMES})

@@ -6,6 +6,7 @@
 #include "runtime_impl.h"
 #include "tests/simgpu/runtime/copies.h"
 #include "tests/simgpu/runtime/entry.h"
+#include "tests/simgpu/runtime/forms.h"
 
 namespace simgpu::runtime {
 namespace {
