@@ -5,6 +5,7 @@
 // each thread and shows up in every stack, and a pthread_key destructor takes one of the program's keys and runs among
 // the program's own destructors. So a thread's exit costs nothing here; the price is that a slot stays taken until the
 // next look.
+#include <pthread.h>
 #include <sys/prctl.h>
 
 #include "agent/hot/process_state.h"
@@ -45,6 +46,7 @@ void FillSlot(ThreadState* state, uint32_t index) noexcept {
   UseSmallRing(state);
   slot->tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
   slot->start_ticks = Ticks();
+  slot->handle = static_cast<uint64_t>(pthread_self());
   slot->name[0] = '\0';
   RawSyscall(SYS_prctl, PR_GET_NAME, AsArgument(slot->name));
   slot->name[sizeof(slot->name) - 1] = '\0';

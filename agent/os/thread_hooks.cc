@@ -23,20 +23,42 @@ STALLSCOPE_EXPORT(int, pthread_create,
   return result;
 }
 
+namespace {
+
+// Of a thread that recorded something; 0 when it never did, or when its slot went on to another. Handles are used again: the
+// latest owner counts.
+uint32_t TidOf(pthread_t thread) noexcept {
+  const uint32_t used = g_header->slots_used.load(std::memory_order_acquire);
+  const wire::ThreadSlot* latest = nullptr;
+  for (uint32_t i = 0; i < used && i < g_header->slot_count; ++i) {
+    const wire::ThreadSlot* slot = SlotAt(i);
+    if (slot->handle != static_cast<uint64_t>(thread) ||
+        slot->state.load(std::memory_order_acquire) == static_cast<uint32_t>(wire::SlotState::kFree)) {
+      continue;
+    }
+    if (latest == nullptr || slot->start_ticks > latest->start_ticks) latest = slot;
+  }
+  return latest != nullptr ? latest->tid : 0;
+}
+
+}  // namespace
+
 STALLSCOPE_EXPORT(int, pthread_join, (pthread_t thread, void** value)) {
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadJoin, 0);
+  const uint32_t tid = frame.thread != nullptr ? TidOf(thread) : 0;
   const int result = STALLSCOPE_REAL(pthread_join)(thread, value);
-  FinishWait(&frame, {.result = -result}, static_cast<uint64_t>(thread));
+  FinishWait(&frame, {.result = -result, .count = tid}, static_cast<uint64_t>(thread));
   return result;
 }
 
 STALLSCOPE_EXPORT(int, pthread_timedjoin_np, (pthread_t thread, void** value, const timespec* deadline)) {
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadTimedjoinNp, 0);
+  const uint32_t tid = frame.thread != nullptr ? TidOf(thread) : 0;
   const int result = STALLSCOPE_REAL(pthread_timedjoin_np)(thread, value, deadline);
   const timespec* read = result == ETIMEDOUT ? deadline : nullptr;  // of a thread that had ended it is not looked at
-  FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, CLOCK_REALTIME, read)},
+  FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, CLOCK_REALTIME, read), .count = tid},
              static_cast<uint64_t>(thread));
   return result;
 }
@@ -47,9 +69,12 @@ STALLSCOPE_EXPORT(int, pthread_clockjoin_np,
   if (real == nullptr) return ENOSYS;
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadClockjoinNp, 0);
+  const uint32_t tid = frame.thread != nullptr ? TidOf(thread) : 0;
   const int result = real(thread, value, clock, deadline);
   FinishWait(&frame,
-             {.result = -result, .timeout_ns = DeadlineNs(frame, clock, result == ETIMEDOUT ? deadline : nullptr)},
+             {.result = -result,
+              .timeout_ns = DeadlineNs(frame, clock, result == ETIMEDOUT ? deadline : nullptr),
+              .count = tid},
              static_cast<uint64_t>(thread));
   return result;
 }

@@ -93,7 +93,8 @@ class TraceBuilder final : public ProcessNames {
     }
 
     // The OS.
-    ThreadTrace& Wait(wire::OsCall call, double begin, double end, uint64_t object, int32_t result = 0) {
+    ThreadTrace& Wait(wire::OsCall call, double begin, double end, uint64_t object, int32_t result = 0,
+                      uint32_t count = 0) {
       WaitEvent event{};
       event.thread = index_;
       event.call = call;
@@ -101,6 +102,7 @@ class TraceBuilder final : public ProcessNames {
       event.end = At(end);
       event.object = object;
       event.result = result;
+      event.count = count;
       return Add(event.end, [event](EventSink* sink) { sink->OnWait(event); });
     }
     ThreadTrace& MutexLock(double begin, double end, uint64_t mutex) {

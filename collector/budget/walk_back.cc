@@ -227,6 +227,12 @@ void WalkBack::Run(const Request& request, ChargeSheet* sheet, StepBudget* budge
       wake = timeline_.wakes().Find(call.object, call.begin, call.end, thread, timeline_.TidOf(thread),
                                     WaitKindOf(call) == wire::WaitKind::kPoll);
     }
+    // Nobody calls anything to end a join: the joined thread ran until then.
+    WakeIndex::Wake joined{call.end, 0, 0, wire::OsCall::kPthreadJoin};
+    if (wake == nullptr && WaitKindOf(call) == wire::WaitKind::kJoin && call.correlation != 0 && call.result == 0) {
+      joined.thread = timeline_.ThreadOfTid(call.correlation);
+      if (joined.thread != 0) wake = &joined;
+    }
     // Another process woke it: who is known, what that one did is its own budget's matter. The interpreter lock: its holder
     // ran its own code, but this thread had to stand still for it, which is what the line says.
     const bool stays = wake == nullptr || wake->foreign || WaitKindOf(call) == wire::WaitKind::kGil;

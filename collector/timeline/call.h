@@ -16,8 +16,8 @@ enum class CallSource : uint8_t { kOs, kCuda };
 struct Call {
   HostNs begin = 0, end = 0;
   uint64_t object = 0;       // OS: what it waited on; CUDA: stream handle
-  uint64_t argument = 0;     // CUDA: bytes, event or executable graph by class
-  uint32_t correlation = 0;  // CUDA; 0: not known
+  uint64_t argument = 0;     // OS: timeout asked for, plus one; CUDA: bytes, event or executable graph by class
+  uint32_t correlation = 0;  // CUDA; joins: the joined thread's tid; 0: not known
   int32_t result = 0;
   uint32_t outer_distance = 0;  // the call around this one is this many numbers later; 0: none known
   uint32_t inner_span = 0;      // the calls nested in this one are the `inner_span` numbers before it

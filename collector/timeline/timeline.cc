@@ -80,6 +80,7 @@ uint64_t Timeline::AddWait(const WaitEvent& wait) {
   call.result = wait.result;
   call.call = static_cast<uint16_t>(wait.call);
   call.source = CallSource::kOs;
+  if (WaitKindOf(call) == wire::WaitKind::kJoin) call.correlation = wait.count;
   return Store(wait.thread, call);
 }
 
@@ -259,6 +260,13 @@ ThreadTimeline& Timeline::MutableThread(ThreadIndex thread) {
   }
   if (threads_[thread] == nullptr) threads_[thread] = std::make_unique<ThreadTimeline>();
   return *threads_[thread];
+}
+
+ThreadIndex Timeline::ThreadOfTid(uint32_t tid) const {
+  for (ThreadIndex thread = thread_end(); thread-- > 1;) {
+    if (Thread(thread) != nullptr && TidOf(thread) == tid) return thread;
+  }
+  return 0;
 }
 
 uint32_t Timeline::TidOf(ThreadIndex thread) const {

@@ -60,6 +60,7 @@ class Timeline {
   ThreadTimeline& MutableThread(ThreadIndex thread);
   ThreadIndex thread_end() const { return static_cast<ThreadIndex>(threads_.size()); }  // indices are below
   uint32_t TidOf(ThreadIndex thread) const;
+  ThreadIndex ThreadOfTid(uint32_t tid) const;  // the latest that had it; 0: none known
 
   // nullptr when it never ran anything.
   DeviceTimeline* Device(uint32_t device);

@@ -54,7 +54,8 @@ enum class RecordKind : uint16_t {
 // argument   timeout asked, ns        woken tid or 0     by CudaCallClass         bytes, or graph node id     number[0]
 //            (kNoTimeout: none)                                                   (kernels)
 // detail     ready count / count of   written fd + 1     PackCudaDetail()         PackGpuDetail()             domain string id
-//            collapsed spins          or 0
+//            collapsed spins; tid of  or 0
+//            a joined thread
 // id         0                        0                  correlation id or 0      correlation id              range id
 // stack      stack id or 0            stack id or 0      stack id or 0            stream id (CUPTI's)         0
 // call       OsCall                   OsCall             callback id              GpuOpKind                   RangeKind
@@ -114,7 +115,8 @@ struct alignas(64) ThreadSlot {
   char name[16];               // pthread name when the slot was taken, NUL-terminated
   uint32_t generation;         // how often the slot was reused; a reader starts over when it changes
   uint32_t big_ring_plus_one;  // 0: ring in rings, else index of the big ring + 1
-  uint64_t reserved0[3];
+  uint64_t handle;             // the owner's pthread_t: tells who is being joined
+  uint64_t reserved0[2];
   // --- line 1: written on each record by the owner
   alignas(64) std::atomic<uint64_t> head;  // next index to reserve; records are at index % ring size
   std::atomic<uint64_t> short_waits;       // finished waits under the threshold: counted only

@@ -84,6 +84,8 @@ def check_waits(agent, program, calls):
         assert found, f"{name}: no wait of it on {object_value:#x} was recorded"
         if name == "sched_yield":
             assert max(wait["count"] for wait in found) > 100, f"{name}: a storm is one record with a count"
+        if name.endswith("join") or name.endswith("join_np"):
+            assert any(wait["count"] > 0 for wait in found), f"{name}: whose end it waited for is not recorded"
         if woken == "1":
             assert any(wake["object"] == wait["object"] and wake["thread"] != wait["thread"] and
                        wait["begin"] < wake["begin"] <= wait["begin"] + wait["duration"]
