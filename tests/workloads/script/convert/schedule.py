@@ -100,9 +100,10 @@ class Scheduler:
         """A call inside another of its thread (the driver's inside the runtime's) gives its work to the outer one."""
         kept = []
         open_calls = {}
-        for call in sorted(self.trace.calls, key=lambda call: (call.begin, -call.end)):
+        # A coarse clock makes calls of no length: they come before what begins in the same moment, and are in nothing.
+        for call in sorted(self.trace.calls, key=lambda call: (call.begin, call.end > call.begin, -call.end)):
             outer = open_calls.get(call.thread)
-            if outer is not None and call.begin < call.end <= outer.end:  # coarse clocks make calls of no length
+            if outer is not None and call.begin < call.end <= outer.end:
                 if call.ops and not outer.ops:
                     outer.does = call.does
                 outer.ops.extend(call.ops)
@@ -118,6 +119,10 @@ class Scheduler:
             launches = sum(call.does in ("launch", "graph") for call in self.trace.calls)
             raise Refused(f"{self.trace.source}: there is no device work in it (no kernel, copy, fill or graph; "
                           f"{len(self.trace.calls)} API calls, {launches} of them launches), so there is nothing to play")
+        for what in (*self.trace.ops(), *self.trace.calls):
+            if what.end < what.begin:
+                raise Refused(f"{self.trace.source}: impossible timing: {what.name or what.kind} ends "
+                              f"{what.begin - what.end} ns before it begins")
         calls = self.drop_nested()
         waits = self.useful_waits(calls)
         self.base = min([*(c.begin for c in calls), *(w.begin for w in waits), *(op.begin for op in self.trace.ops())])
@@ -187,6 +192,8 @@ class Scheduler:
         self.waits_now[wait.thread] -= 1
         if wait.waker is not None:
             self.line(wait.thread, f"take {self.queue(wait.waker, wait.thread)}")
+            if wait.end > wait.woken_at:  # woken, but not running yet
+                self.line(wait.thread, f"work {time_text(wait.end - wait.woken_at)}")
         elif wait.end > self.at[wait.thread]:
             self.line(wait.thread, f"sleep {time_text(wait.end - self.at[wait.thread])}")
         self.reach(wait.thread, wait.end)
@@ -195,7 +202,8 @@ class Scheduler:
         """What several threads put on one stream stays in its order."""
         before, behind = self.last_launch.get(lane, (thread, 0))
         if before != thread:
-            name = self.queues.of(("order", before, thread), f"order-{self.thread_name(before)}-{self.thread_name(thread)}")
+            wish = f"order-{self.lanes.name(lane)}-{self.thread_name(before)}-{self.thread_name(thread)}"
+            name = self.queues.of(("order", lane, before, thread), wish)
             self.out[before][behind] += f"\n  put {name}"
             self.line(thread, f"take {name}")
         self.last_launch[lane] = (thread, len(self.out[thread]))  # the next line is the launch
@@ -207,7 +215,7 @@ class Scheduler:
         if call.ops:
             self.work(call)
         elif call.does in ("launch", "graph"):
-            self.notes["launches without their work: said as host time"] += 1
+            self.notes["launches without work of their own (captured into a graph, or cut off): said as host time"] += 1
             self.as_time(call)
         else:
             self.SAYS.get(call.does.split("_")[0], Scheduler.as_time)(self, call)
@@ -244,8 +252,12 @@ class Scheduler:
             return ""
         return " pageable"
 
+    def length(self, op):
+        self.notes["pieces of work of no length: 1 ns"] += op.end == op.begin
+        return max(1, op.end - op.begin)
+
     def statement(self, op, stream):
-        duration = time_text(max(1, op.end - op.begin))
+        duration = time_text(self.length(op))
         if op.kind == "copy":
             return f"copy {stream} {op.copy} {max(1, op.bytes)} {duration}"
         if op.kind == "fill":
@@ -264,7 +276,7 @@ class Scheduler:
         begin, end = ops[0].begin, max(op.end for op in ops)
         branch_ends, nodes = [], []
         for op in ops:
-            at, duration = op.begin - begin, max(1, op.end - op.begin)
+            at, duration = op.begin - begin, self.length(op)
             branch = next((i for i, last in enumerate(branch_ends) if at >= last), len(branch_ends))
             if branch == MAX_BRANCHES:
                 raise Refused(f"{self.trace.source}: a graph runs more than {MAX_BRANCHES} nodes at once")
@@ -387,6 +399,8 @@ class Scheduler:
         if self.lanes.twins:
             self.notes["streams with work that overlaps: twin streams"] += self.lanes.twins
         head = ["stallscope-script 1", f"# From {self.trace.source}."]
+        for what in [what for what, count in self.notes.items() if not count]:
+            del self.notes[what]
         head += [f"# {count} {what}." for what, count in sorted(self.notes.items())]
         head.append("")
         for (device, _, _), name in ((lane, name) for lane, name in self.lanes.names.names.items()):
