@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <random>
 
 #include "tests/workloads/script/summarize_script.h"
@@ -46,6 +48,15 @@ TEST(ParseScript, Example_HasWhatItSays) {
   EXPECT_EQ(compute.priority, -1);
   EXPECT_EQ(script->graphs[0].nodes[1].work.grid.y, 2u);
   EXPECT_EQ(script->graphs[0].nodes[2].branch, 1u);
+}
+
+TEST(ParseScript, ScriptInTheDocument_IsSound) {
+  std::ifstream file(std::string(std::getenv("STALLSCOPE_SOURCE")) + "/docs/workload-scripts.md");
+  std::string document{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()}, error;
+  const size_t begin = document.find("```\nstallscope-script 1\n");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string text = document.substr(begin + 4, document.find("\n```\n", begin) - begin - 3);
+  EXPECT_TRUE(ParseScript("s", text, &error)) << error;
 }
 
 TEST(ParseScript, Times_AreWholeNanoseconds) {
