@@ -18,6 +18,7 @@ wire::Header g_fake_header;
 }  // namespace
 
 constinit thread_local ThreadLocal t_local = {};
+std::atomic<uint64_t> g_ticks_per_ns_q20{uint64_t{1} << 20};
 
 FakeAgent& Fake() { return *Instance(); }
 void ResetFake() { Instance() = std::make_unique<FakeAgent>(); }

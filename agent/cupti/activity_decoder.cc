@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "agent/entry/lifecycle.h"
+#include "agent/hot/process_state.h"
 #include "agent/hot/recorder.h"
 
 namespace stallscope::agent {
@@ -17,6 +18,14 @@ using wire::GpuOpKind;
 // How far a GPU time may lie outside the process's life before it is taken for another clock's: CUPTI fits the GPU's
 // clock to ours with some microseconds of error.
 constexpr uint64_t kClockMarginNs = 1'000'000;
+
+// The same for a record against its own launch. An H200 was seen 9 us off.
+constexpr uint64_t kLaunchMarginNs = 100'000;
+
+uint64_t TicksPerNsQ20() {
+  const uint64_t ticks_per_ns = g_ticks_per_ns_q20.load(std::memory_order_relaxed);
+  return ticks_per_ns != 0 ? ticks_per_ns : uint64_t{1} << 20;
+}
 
 // A field of a record that may be shorter than ours.
 #define FIELD_OR_ZERO(record, record_bytes, Type, field) \
@@ -73,6 +82,7 @@ void ActivityDecoder::UseParser(const RecordParser& parser, const RecordSizes& s
 
 uint64_t ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, uint64_t now_ns) noexcept {
   uint64_t operations = 0;
+  const Now now = {now_ns, Ticks()};
   CUpti_Activity* record = nullptr;
   for (;;) {
     const CUptiResult status = parser_.Next(buffer, valid_bytes, &record);
@@ -82,27 +92,27 @@ uint64_t ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, uint64_t n
       Count(status == CUPTI_ERROR_INVALID_KIND ? Counter::kGpuUnknownKind : Counter::kCuptiErrors);
       break;
     }
-    if (DecodeRecord(record, now_ns)) ++operations;
+    if (DecodeRecord(record, now)) ++operations;
   }
   return operations;
 }
 
-bool ActivityDecoder::DecodeRecord(const CUpti_Activity* record, uint64_t now_ns) noexcept {
+bool ActivityDecoder::DecodeRecord(const CUpti_Activity* record, const Now& now) noexcept {
   const uint32_t bytes = sizes_.Of(record->kind);
   switch (record->kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return DecodeKernel(reinterpret_cast<const CUpti_ActivityKernel10*>(record), bytes, now_ns);
+      return DecodeKernel(reinterpret_cast<const CUpti_ActivityKernel10*>(record), bytes, now);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-      return DecodeCopy(reinterpret_cast<const CUpti_ActivityMemcpy6*>(record), bytes, now_ns);
+      return DecodeCopy(reinterpret_cast<const CUpti_ActivityMemcpy6*>(record), bytes, now);
     case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      return DecodePeerCopy(reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record), bytes, now_ns);
+      return DecodePeerCopy(reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record), bytes, now);
     case CUPTI_ACTIVITY_KIND_MEMSET:
-      return DecodeMemset(reinterpret_cast<const CUpti_ActivityMemset4*>(record), bytes, now_ns);
+      return DecodeMemset(reinterpret_cast<const CUpti_ActivityMemset4*>(record), bytes, now);
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-      return DecodeGraph(reinterpret_cast<const CUpti_ActivityGraphTrace2*>(record), now_ns);
+      return DecodeGraph(reinterpret_cast<const CUpti_ActivityGraphTrace2*>(record), now);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      return DecodeSync(reinterpret_cast<const CUpti_ActivitySynchronization2*>(record), now_ns);
+      return DecodeSync(reinterpret_cast<const CUpti_ActivitySynchronization2*>(record), now);
     case CUPTI_ACTIVITY_KIND_DEVICE:
       DecodeDevice(reinterpret_cast<const CUpti_ActivityDevice5*>(record));
       return false;
@@ -117,7 +127,8 @@ bool ActivityDecoder::DecodeRecord(const CUpti_Activity* record, uint64_t now_ns
   }
 }
 
-bool ActivityDecoder::CheckTimes(uint64_t start, uint64_t end, uint64_t now_ns, Span* span) const noexcept {
+bool ActivityDecoder::CheckTimes(uint64_t start, uint64_t end, uint32_t correlation_id, const Now& now,
+                                 Span* span) const noexcept {
   if (start == CUPTI_TIMESTAMP_UNKNOWN || end == CUPTI_TIMESTAMP_UNKNOWN) {
     Count(start != CUPTI_TIMESTAMP_UNKNOWN ? Counter::kGpuUnfinished : Counter::kGpuZeroTime);
     return false;
@@ -127,21 +138,24 @@ bool ActivityDecoder::CheckTimes(uint64_t start, uint64_t end, uint64_t now_ns, 
     return false;
   }
   const uint64_t begin_ns = start + static_cast<uint64_t>(clock_offset_ns_.load(std::memory_order_relaxed));
-  if (begin_ns + kClockMarginNs < process_start_ns_) {
-    Count(Counter::kGpuBeforeLaunch);
+  if (begin_ns > now.ns + kClockMarginNs || end - start > now.ns + kClockMarginNs - begin_ns) {
+    Count(Counter::kGpuOtherClock);
     return false;
   }
-  if (begin_ns > now_ns + kClockMarginNs || end - start > now_ns + kClockMarginNs - begin_ns) {
-    Count(Counter::kGpuOtherClock);
+  const uint64_t age_ticks = launch_times_.AgeTicks(correlation_id, now.ticks);
+  const uint64_t age_ns = (age_ticks << 20) / TicksPerNsQ20();
+  const bool before_launch = age_ticks != 0 && begin_ns + kLaunchMarginNs + age_ns < now.ns;
+  if (before_launch || begin_ns + kClockMarginNs < process_start_ns_) {
+    Count(Counter::kGpuBeforeLaunch);
     return false;
   }
   *span = {begin_ns, end - start};
   return true;
 }
 
-bool ActivityDecoder::DecodeKernel(const CUpti_ActivityKernel10* kernel, uint32_t bytes, uint64_t now_ns) noexcept {
+bool ActivityDecoder::DecodeKernel(const CUpti_ActivityKernel10* kernel, uint32_t bytes, const Now& now) noexcept {
   Span span;
-  if (!CheckTimes(kernel->start, kernel->end, now_ns, &span)) return false;
+  if (!CheckTimes(kernel->start, kernel->end, kernel->correlationId, now, &span)) return false;
   RecordFields fields = GpuOp(GpuOpKind::kKernel, span.begin_ns, span.duration_ns, kernel->correlationId,
                               kernel->contextId, kernel->streamId);
   fields.object = names_.IdOf(kernel->name);
@@ -158,9 +172,9 @@ bool ActivityDecoder::DecodeKernel(const CUpti_ActivityKernel10* kernel, uint32_
   return true;
 }
 
-bool ActivityDecoder::DecodeCopy(const CUpti_ActivityMemcpy6* copy, uint32_t bytes, uint64_t now_ns) noexcept {
+bool ActivityDecoder::DecodeCopy(const CUpti_ActivityMemcpy6* copy, uint32_t bytes, const Now& now) noexcept {
   Span span;
-  if (!CheckTimes(copy->start, copy->end, now_ns, &span)) return false;
+  if (!CheckTimes(copy->start, copy->end, copy->correlationId, now, &span)) return false;
   RecordFields fields =
       GpuOp(GpuOpKind::kCopy, span.begin_ns, span.duration_ns, copy->correlationId, copy->contextId, copy->streamId);
   fields.argument = copy->bytes;
@@ -171,9 +185,9 @@ bool ActivityDecoder::DecodeCopy(const CUpti_ActivityMemcpy6* copy, uint32_t byt
   return true;
 }
 
-bool ActivityDecoder::DecodePeerCopy(const CUpti_ActivityMemcpyPtoP4* copy, uint32_t bytes, uint64_t now_ns) noexcept {
+bool ActivityDecoder::DecodePeerCopy(const CUpti_ActivityMemcpyPtoP4* copy, uint32_t bytes, const Now& now) noexcept {
   Span span;
-  if (!CheckTimes(copy->start, copy->end, now_ns, &span)) return false;
+  if (!CheckTimes(copy->start, copy->end, copy->correlationId, now, &span)) return false;
   RecordFields fields =
       GpuOp(GpuOpKind::kCopy, span.begin_ns, span.duration_ns, copy->correlationId, copy->contextId, copy->streamId);
   fields.argument = copy->bytes;
@@ -183,9 +197,9 @@ bool ActivityDecoder::DecodePeerCopy(const CUpti_ActivityMemcpyPtoP4* copy, uint
   return true;
 }
 
-bool ActivityDecoder::DecodeMemset(const CUpti_ActivityMemset4* memset, uint32_t bytes, uint64_t now_ns) noexcept {
+bool ActivityDecoder::DecodeMemset(const CUpti_ActivityMemset4* memset, uint32_t bytes, const Now& now) noexcept {
   Span span;
-  if (!CheckTimes(memset->start, memset->end, now_ns, &span)) return false;
+  if (!CheckTimes(memset->start, memset->end, memset->correlationId, now, &span)) return false;
   RecordFields fields = GpuOp(GpuOpKind::kMemset, span.begin_ns, span.duration_ns, memset->correlationId,
                               memset->contextId, memset->streamId);
   fields.argument = memset->bytes;
@@ -196,9 +210,9 @@ bool ActivityDecoder::DecodeMemset(const CUpti_ActivityMemset4* memset, uint32_t
   return true;
 }
 
-bool ActivityDecoder::DecodeGraph(const CUpti_ActivityGraphTrace2* graph, uint64_t now_ns) noexcept {
+bool ActivityDecoder::DecodeGraph(const CUpti_ActivityGraphTrace2* graph, const Now& now) noexcept {
   Span span;
-  if (!CheckTimes(graph->start, graph->end, now_ns, &span)) return false;
+  if (!CheckTimes(graph->start, graph->end, graph->correlationId, now, &span)) return false;
   RecordFields fields = GpuOp(GpuOpKind::kGraph, span.begin_ns, span.duration_ns, graph->correlationId,
                               graph->contextId, graph->streamId);
   fields.detail = wire::PackGpuDetail(graph->deviceId, CopyKind::kHostToHost, 0, 0, graph->graphId);
@@ -206,9 +220,9 @@ bool ActivityDecoder::DecodeGraph(const CUpti_ActivityGraphTrace2* graph, uint64
   return true;
 }
 
-bool ActivityDecoder::DecodeSync(const CUpti_ActivitySynchronization2* sync, uint64_t now_ns) noexcept {
+bool ActivityDecoder::DecodeSync(const CUpti_ActivitySynchronization2* sync, const Now& now) noexcept {
   Span span;
-  if (!CheckTimes(sync->start, sync->end, now_ns, &span)) return false;
+  if (!CheckTimes(sync->start, sync->end, sync->correlationId, now, &span)) return false;
   // Without a stream the field holds CUPTI_SYNCHRONIZATION_INVALID_VALUE, which is no stream id.
   const uint32_t stream_id =
       sync->streamId == static_cast<uint32_t>(CUPTI_SYNCHRONIZATION_INVALID_VALUE) ? 0 : sync->streamId;

@@ -2,7 +2,7 @@
 //
 // What it reads: one completed buffer, walked only with the parser of the library that filled it; fields that this
 // library's records are too short for read as 0. What it writes: the calling thread's ring, loss counters, names and
-// devices. Integrity: a record whose times are missing, reversed, or outside the life of the process becomes a count,
+// devices. Integrity: a record whose times are missing, reversed, before its launch or outside the life of the process becomes a count,
 // never a number. Threads: any, several at once (CUPTI's worker and whoever flushes). No lock of our own is held, and
 // no CUPTI function but the parser is called.
 #pragma once
@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "agent/cupti/launch_times.h"
 #include "agent/cupti/name_ids.h"
 #include "agent/cupti/record_sizes.h"
 
@@ -32,6 +33,11 @@ class ActivityDecoder {
   // Whether grid and block sizes are recorded (level kernels and above).
   void SetShapes(bool shapes) noexcept { shapes_.store(shapes, std::memory_order_relaxed); }
 
+  // A call that puts work on a stream begins now; no record of that work may be older.
+  void NoteLaunch(uint32_t correlation_id, uint64_t now_ticks) noexcept {
+    launch_times_.Note(correlation_id, now_ticks);
+  }
+
   // Decodes the buffer; returns how many records became GPU operations. `now_ns`: no work ends later.
   uint64_t Decode(uint8_t* buffer, size_t valid_bytes, uint64_t now_ns) noexcept;
 
@@ -39,14 +45,18 @@ class ActivityDecoder {
   struct Span {
     uint64_t begin_ns, duration_ns;
   };
-  bool CheckTimes(uint64_t start, uint64_t end, uint64_t now_ns, Span* span) const noexcept;
-  bool DecodeRecord(const CUpti_Activity* record, uint64_t now_ns) noexcept;
-  bool DecodeKernel(const CUpti_ActivityKernel10* kernel, uint32_t bytes, uint64_t now_ns) noexcept;
-  bool DecodeCopy(const CUpti_ActivityMemcpy6* copy, uint32_t bytes, uint64_t now_ns) noexcept;
-  bool DecodePeerCopy(const CUpti_ActivityMemcpyPtoP4* copy, uint32_t bytes, uint64_t now_ns) noexcept;
-  bool DecodeMemset(const CUpti_ActivityMemset4* memset, uint32_t bytes, uint64_t now_ns) noexcept;
-  bool DecodeGraph(const CUpti_ActivityGraphTrace2* graph, uint64_t now_ns) noexcept;
-  bool DecodeSync(const CUpti_ActivitySynchronization2* sync, uint64_t now_ns) noexcept;
+  // The moment of decoding, in both clocks.
+  struct Now {
+    uint64_t ns, ticks;
+  };
+  bool CheckTimes(uint64_t start, uint64_t end, uint32_t correlation_id, const Now& now, Span* span) const noexcept;
+  bool DecodeRecord(const CUpti_Activity* record, const Now& now) noexcept;
+  bool DecodeKernel(const CUpti_ActivityKernel10* kernel, uint32_t bytes, const Now& now) noexcept;
+  bool DecodeCopy(const CUpti_ActivityMemcpy6* copy, uint32_t bytes, const Now& now) noexcept;
+  bool DecodePeerCopy(const CUpti_ActivityMemcpyPtoP4* copy, uint32_t bytes, const Now& now) noexcept;
+  bool DecodeMemset(const CUpti_ActivityMemset4* memset, uint32_t bytes, const Now& now) noexcept;
+  bool DecodeGraph(const CUpti_ActivityGraphTrace2* graph, const Now& now) noexcept;
+  bool DecodeSync(const CUpti_ActivitySynchronization2* sync, const Now& now) noexcept;
   void DecodeDevice(const CUpti_ActivityDevice5* device) noexcept;
 
   RecordParser parser_;
@@ -56,6 +66,7 @@ class ActivityDecoder {
   std::atomic<int64_t> clock_offset_ns_{0};
   std::atomic<bool> shapes_{false};
   NameIds names_;
+  LaunchTimes launch_times_;
 };
 
 }  // namespace stallscope::agent

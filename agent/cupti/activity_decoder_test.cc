@@ -233,6 +233,33 @@ TEST_F(Decoder, SameName_IsInternedOnce) {
   EXPECT_EQ(Fake().strings.size(), 1u);
 }
 
+TEST_F(Decoder, BeginBeforeItsOwnLaunch_IsCountedNotRecorded) {
+  Fake().ticks = kNow;  // of one ns each
+  Fake().ticks_per_reading = 0;
+  decoder_.NoteLaunch(99, kStart + 200'000);
+  bytes_.Add(Kernel());
+  EXPECT_EQ(Decode(), 0u);
+  EXPECT_EQ(Fake().CountOf(Counter::kGpuBeforeLaunch), 1u);
+}
+
+TEST_F(Decoder, BeginWithinTheClocksErrorOfItsLaunch_IsRecorded) {
+  Fake().ticks = kNow;
+  Fake().ticks_per_reading = 0;
+  decoder_.NoteLaunch(99, kStart + 9'000);
+  decoder_.NoteLaunch(99 + 65536 + 1, kStart + 900'000);  // of other work
+  bytes_.Add(Kernel());
+  EXPECT_EQ(Decode(), 1u);
+}
+
+TEST_F(Decoder, LaunchForgottenByNow_SaysNothing) {
+  Fake().ticks = kNow;
+  Fake().ticks_per_reading = 0;
+  decoder_.NoteLaunch(99, kStart + 900'000);
+  decoder_.NoteLaunch(99 + 65536, kStart + 900'000);
+  bytes_.Add(Kernel());
+  EXPECT_EQ(Decode(), 1u);
+}
+
 // NVIDIA's own parser needs no driver.
 TEST_F(Decoder, RealParser_WalksTheSameRecords) {
   void* library = dlopen(STALLSCOPE_REAL_CUPTI, RTLD_NOW | RTLD_LOCAL);

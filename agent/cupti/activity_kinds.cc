@@ -42,6 +42,8 @@ void SwitchCallbacks(bool on) noexcept {
 void ApplyLevel(Level level) noexcept {
   CuptiSession& session = g_cupti_session;
   session.decoder.SetShapes(level >= Level::kKernels);
+  // A call that gets a correlation id must get its record: the ids end before the records do, and begin after them.
+  if (level == Level::kOff) SwitchCallbacks(false);
   uint32_t wanted = 0;
   for (uint32_t i = 0; i < kKindCount; ++i) {
     if (level >= kKinds[i].from && level <= kKinds[i].until) wanted |= 1u << i;
@@ -58,7 +60,7 @@ void ApplyLevel(Level level) noexcept {
       session.kinds_refused |= bit;
     }
   }
-  SwitchCallbacks(level != Level::kOff);
+  if (level != Level::kOff) SwitchCallbacks(true);
 }
 
 void ForgetKinds() noexcept {

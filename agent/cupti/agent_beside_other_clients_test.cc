@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "agent/cupti/received_checks.h"
 #include "agent/cupti/received_frames.h"
 #include "proto/wire/calls.h"
 #include "proto/wire/shm.h"
@@ -25,11 +26,6 @@ std::string OutputWithoutAgent(const std::string& mode) {
 
 int64_t CountOf(const Received& received, uint32_t what) {
   return std::count(received.states.begin(), received.states.end(), what);
-}
-
-uint64_t CounterOf(const Received& received, wire::Counter counter) {
-  const auto index = static_cast<size_t>(counter);
-  return index < received.counters.size() ? received.counters[index] : 0;
 }
 
 // When CUPTI went to another, and when it came back; 0 when it did not.
@@ -114,6 +110,34 @@ TEST(AgentBesideOtherClients, CuptiFinalizedByAnother_IsNeverTakenAgain) {
   EXPECT_EQ(received.output, OutputWithoutAgent("finalize"));
   EXPECT_EQ(CountOf(received, kCuptiTaken), 1);
   EXPECT_EQ(CountOf(received, kCuptiReturned), 0);
+}
+
+std::string FolderOf133() { return std::string(std::getenv("STALLSCOPE_BUILD")) + "/lib/simgpu/cupti-13.3"; }
+
+// A library of 13.3: a second subscriber that shares, as JAX and newer torch have it.
+TEST(AgentBesideOtherClients, SharingSubscriber_WorksBesideTheAgent) {
+  const std::string path = "LD_LIBRARY_PATH=" + FolderOf133() + ":" + std::getenv("STALLSCOPE_BUILD") + "/lib/simgpu";
+  const Received received = RunUnderAgent({"cupti_sharing_client", "0.5"}, {path});
+  ASSERT_EQ(received.exit_code, 0);
+  EXPECT_EQ(received.output, "subscribe 0\nfills 100\nunsubscribe 0\n");
+  EXPECT_EQ(RunUnderAgent({"cupti_sharing_client", "0"}, {path, "LD_PRELOAD="}).output, received.output);
+  EXPECT_EQ(CountOf(received, kCuptiTaken), 0);
+  ASSERT_EQ(CountOf(received, kCuptiActive), 1);
+  for (size_t i = 0; i < received.states.size(); ++i) {
+    if (received.states[i] == kCuptiActive) {
+      EXPECT_EQ(received.state_texts[i], "shared with others");
+    }
+  }
+  EXPECT_EQ(received.ops.size(), static_cast<size_t>(FillsBetween(received, 0, UINT64_MAX)));
+}
+
+// The same library, and a client that is linked to the process-wide functions.
+TEST(AgentBesideOtherClients, ProcessWideClientOfANewLibrary_IsMetInItsOwnInterface) {
+  const std::string path = "LD_LIBRARY_PATH=" + FolderOf133() + ":" + std::getenv("STALLSCOPE_BUILD") + "/lib/simgpu";
+  const Received received = RunUnderAgent({"cupti_client", "torch", "2.5"}, {path});
+  ASSERT_EQ(received.exit_code, 0);
+  EXPECT_EQ(received.output, "fills 100 calls 101 strange buffers 0 strange times 0\n");
+  EXPECT_EQ(CountOf(received, kCuptiReturned), 1);
 }
 
 // As when the agent is attached: CUDA has been at work for a while, and nothing is interposed.

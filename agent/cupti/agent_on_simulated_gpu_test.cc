@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "agent/cupti/received_checks.h"
 #include "agent/cupti/received_frames.h"
 #include "proto/wire/calls.h"
 #include "proto/wire/shm.h"
@@ -27,39 +28,10 @@ bool Has(const std::vector<uint32_t>& states, uint32_t what) {
   return std::count(states.begin(), states.end(), what) == 1;
 }
 
-bool Enqueues(const ReceivedCall& call) {
-  const auto call_class = static_cast<CudaCallClass>(call.call_class);
-  return call.result == 0 && (call.flags & wire::kCudaFlagCapturing) == 0 &&
-         (call_class == CudaCallClass::kLaunch || call_class == CudaCallClass::kGraphLaunch ||
-          call_class == CudaCallClass::kCopyAsync || call_class == CudaCallClass::kCopySync ||
-          call_class == CudaCallClass::kMemset);
-}
-
 int CountOf(const Received& received, CudaCallClass call_class) {
   int count = 0;
   for (const ReceivedCall& call : received.calls) count += call.call_class == static_cast<uint32_t>(call_class);
   return count;
-}
-
-// Every enqueueing call has its GPU work, every piece of GPU work its one call, and none begins before the call did.
-void ExpectOneCallForEachOperation(const Received& received) {
-  std::map<uint32_t, const ReceivedCall*> by_id;
-  for (const ReceivedCall& call : received.calls) {
-    if (call.correlation_id == 0) continue;
-    EXPECT_TRUE(by_id.emplace(call.correlation_id, &call).second) << call.name << " shares id " << call.correlation_id;
-  }
-  std::set<uint32_t> done;
-  for (const ReceivedOp& op : received.ops) {
-    const auto call = by_id.find(op.correlation_id);
-    ASSERT_NE(call, by_id.end()) << "GPU work of kind " << op.kind << " without a call, id " << op.correlation_id;
-    if (op.kind == static_cast<uint32_t>(GpuOpKind::kSync)) continue;
-    EXPECT_GE(op.begin_ns, call->second->begin_ns) << call->second->name;
-    done.insert(op.correlation_id);
-  }
-  for (const ReceivedCall& call : received.calls) {
-    if (!Enqueues(call)) continue;
-    EXPECT_EQ(done.count(call.correlation_id), 1u) << call.name << " has no GPU work, id " << call.correlation_id;
-  }
 }
 
 std::vector<std::string> Decode(std::vector<std::string> more = {}) {

@@ -31,6 +31,7 @@ void CUPTIAPI OnCuptiCallback(void*, CUpti_CallbackDomain domain, CUpti_Callback
   const auto* api = static_cast<const CUpti_CallbackData*>(data);
   if (api->callbackSite == CUPTI_API_ENTER) {
     OnCallbackEnter(*call, api->correlationId, api->functionParams);
+    if (Enqueues(call->call_class)) g_cupti_session.decoder.NoteLaunch(api->correlationId, Ticks());
   } else {
     // cudaError_t and CUresult are both enumerations of int's size.
     const auto* result = static_cast<const int32_t*>(api->functionReturnValue);

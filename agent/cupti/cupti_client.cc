@@ -7,10 +7,16 @@
 //   subscriber  subscribes, enables a callback, unsubscribes
 //   switch_off  through dlsym, switches off kinds that it never switched on
 //   finalize    like torch, and ends with cuptiFinalize
+//   exclusive   works for SECONDS, then subscribes like "subscriber"; ends without more work
+//   in_flight   ends while work is enqueued
+//   fork        forks; the child waits, ends by exit, and says nothing
+//   nothing     just works
 //   late        before anything else, loads the library in STALLSCOPE_TEST_AGENT as an injection, with CUDA at work
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -128,12 +134,31 @@ void SubscribeForAMoment() {
   std::printf("callbacks %d unsubscribe %d\n", g_callbacks.load(), cuptiUnsubscribe(subscriber));
 }
 
+// The child's exit handlers run, the agent's among them. Were CUPTI called in it, the parent's clients would be asked for
+// buffers or given some there; the count of completed buffers of this process's own client stays where it was.
+int ForkAChild() {
+  cuptiActivityRegisterCallbacks(Request, Complete);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    const size_t lent = g_result.lent.size();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    exit(static_cast<int>(g_result.lent.size() - lent) + g_result.strange_buffers);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::printf("child ended with %d after %d flushes\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128,
+              g_result.strange_buffers);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string mode = argv[1];
   const double seconds = std::atof(argv[2]);
+  std::thread([] {}).join();  // a program with a second thread is streamed from, not read
   FillFor(0.2);
   if (mode == "late") {
     void* agent = dlopen(std::getenv("STALLSCOPE_TEST_AGENT"), RTLD_NOW);
@@ -149,7 +174,14 @@ int main(int argc, char** argv) {
     FillFor(3);
   }
   if (mode == "switch_off") Hidden().disable(CUPTI_ACTIVITY_KIND_MEMSET);
-  if (mode == "subscriber") SubscribeForAMoment();
+  if (mode == "subscriber" || mode == "exclusive") SubscribeForAMoment();
+  if (mode == "in_flight") {
+    void* memory = nullptr;
+    cudaMalloc(&memory, 64 << 20);
+    for (int i = 0; i < 200; ++i) cudaMemsetAsync(memory, 0, 64 << 20, nullptr);
+    return 0;
+  }
+  if (mode == "fork") return ForkAChild();
   if (mode == "finalize") std::printf("finalize %d\n", cuptiFinalize());
   std::fflush(stdout);
   FillFor(seconds);

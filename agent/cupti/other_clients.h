@@ -24,10 +24,13 @@ class OtherClients {
   bool finalized() const noexcept { return finalized_.load(std::memory_order_relaxed); }
   // One of them subscribed through the per-subscriber interface, and shares.
   bool shares() const noexcept { return shares_.load(std::memory_order_relaxed); }
+  // One of them used the process-wide interface.
+  bool process_wide() const noexcept { return process_wide_.load(std::memory_order_relaxed); }
   // One of them registered a timestamp callback after ours.
   bool own_clock() const noexcept { return own_clock_.load(std::memory_order_relaxed); }
 
   void Called(uint64_t now_ns) noexcept { last_call_ns_.store(now_ns, std::memory_order_relaxed); }
+  void UsedProcessWide() noexcept { process_wide_.store(true, std::memory_order_relaxed); }
   void Subscribed(bool shared) noexcept;
   void Unsubscribed() noexcept;
   void Enabled(uint32_t kind) noexcept;
@@ -41,7 +44,7 @@ class OtherClients {
   std::atomic<uint32_t> subscriptions_{0};  // that nobody else may share
   std::atomic<uint64_t> kinds_{0};          // enabled by them and not disabled since
   std::atomic<uint64_t> last_call_ns_{0};
-  std::atomic<bool> finalized_{false}, shares_{false}, own_clock_{false};
+  std::atomic<bool> finalized_{false}, shares_{false}, own_clock_{false}, process_wide_{false};
 };
 extern OtherClients g_other_clients;
 

@@ -84,6 +84,7 @@ STALLSCOPE_EXPORT(CUptiResult, cuptiSubscribe,
                   (CUpti_SubscriberHandle * subscriber, CUpti_CallbackFunc callback, void* user_data)) {
   STALLSCOPE_REAL_CUPTI(cuptiSubscribe, (CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*));
   const bool noted = LetGo(return_address);
+  if (noted) g_other_clients.UsedProcessWide();
   const CUptiResult result = real(subscriber, callback, user_data);
   if (noted && result == CUPTI_SUCCESS) g_other_clients.Subscribed(/*shared=*/false);
   return result;
@@ -117,7 +118,7 @@ STALLSCOPE_EXPORT(CUptiResult, cuptiActivityRegisterCallbacks,
                   (CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)) {
   STALLSCOPE_REAL_CUPTI(cuptiActivityRegisterCallbacks,
                         (CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc));
-  LetGo(return_address);
+  if (LetGo(return_address)) g_other_clients.UsedProcessWide();
   return real(request, complete);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -123,9 +124,20 @@ pid_t Start(const std::vector<std::string>& command, const std::vector<std::stri
   _exit(127);
 }
 
+void Send(const Order& order, int connection) {
+  v1::Frame frame;
+  if (order.level >= 0) frame.mutable_control()->set_level(static_cast<uint32_t>(order.level));
+  if (order.detach) frame.mutable_control()->set_detach(true);
+  std::string bytes = frame.SerializeAsString();
+  const auto length = static_cast<uint32_t>(bytes.size());
+  bytes.insert(0, reinterpret_cast<const char*>(&length), sizeof(length));
+  if (write(connection, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) std::abort();
+}
+
 }  // namespace
 
-Received RunUnderAgent(const std::vector<std::string>& command, const std::vector<std::string>& variables) {
+Received RunUnderAgent(const std::vector<std::string>& command, const std::vector<std::string>& variables,
+                       std::vector<Order> orders) {
   Received received;
   const char* build = std::getenv("STALLSCOPE_BUILD");
   const Listener listener = Listen();
@@ -144,8 +156,23 @@ Received RunUnderAgent(const std::vector<std::string>& command, const std::vecto
   // Until the program has closed its output and every connection has ended.
   std::vector<pollfd> open = {{listener.fd, POLLIN, 0}, {output[0], POLLIN, 0}};
   bool program_ended = false;
+  std::chrono::steady_clock::time_point connected;
   while (!program_ended || open.size() > 2) {
-    if (poll(open.data(), open.size(), 30'000) <= 0) break;
+    int timeout_ms = 30'000;
+    if (!orders.empty() && open.size() > 2) {
+      const auto due = connected + std::chrono::milliseconds(orders.front().after_ms);
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - std::chrono::steady_clock::now());
+      timeout_ms = static_cast<int>(left.count());
+      if (timeout_ms <= 0) {
+        Send(orders.front(), open.back().fd);
+        orders.erase(orders.begin());
+        continue;
+      }
+    }
+    const int ready = poll(open.data(), open.size(), timeout_ms);
+    if (ready == 0 && !orders.empty()) continue;
+    if (ready <= 0) break;
+    if (open.size() == 2) connected = std::chrono::steady_clock::now();
     if ((open[0].revents & POLLIN) != 0)
       open.push_back({accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC), POLLIN, 0});
     if (open[1].revents != 0) {

@@ -32,7 +32,15 @@ struct Received {
   uint64_t lost = 0;
 };
 
+// What the collector asks of the agent, so long after the first connection.
+struct Order {
+  int after_ms = 0;
+  int level = -1;  // wire::Level; -1: not asked for
+  bool detach = false;
+};
+
 // Runs build/bin/<program> with the agent preloaded on the simulated GPU, with more variables ("NAME=value") if given.
-Received RunUnderAgent(const std::vector<std::string>& command, const std::vector<std::string>& variables = {});
+Received RunUnderAgent(const std::vector<std::string>& command, const std::vector<std::string>& variables = {},
+                       std::vector<Order> orders = {});
 
 }  // namespace stallscope::agent

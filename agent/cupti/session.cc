@@ -38,13 +38,6 @@ CuptiPhase Phase() noexcept { return g_cupti_session.phase.load(std::memory_orde
 
 // --- On the keeper thread
 
-void Flush() noexcept {
-  CuptiSession& session = g_cupti_session;
-  // Without a buffer out there is nothing to get, and a library that never asked for one can hang in the flush. Never
-  // forced: that would hand out running kernels without an end and not give them again.
-  if (session.pool.Outstanding() != 0) CheckCupti(session.cupti.Flush());
-}
-
 void LookForTakeover(uint64_t now_ns) noexcept {
   static TakeoverWatch watch;
   static bool switched_on_again = false;
@@ -103,7 +96,7 @@ void Round(uint64_t now_ns) noexcept {
       return;
     case CuptiPhase::kActive:
       ApplyLevel(CurrentLevel());
-      Flush();
+      FlushCupti();
       LookForTakeover(now_ns);
       return;
     default:
@@ -115,11 +108,11 @@ void FinalRound() noexcept {
   CuptiSession& session = g_cupti_session;
   if (Phase() != CuptiPhase::kActive) return;
   const OwnCudaCalls own;
-  if (!g_detach_wanted.load(std::memory_order_acquire)) return Flush();
+  if (!g_detach_wanted.load(std::memory_order_acquire)) return FlushCupti();
   const char* finalize = STALLSCOPE_REAL(getenv)("STALLSCOPE_CUPTI_FINALIZE");
   if (finalize != nullptr && strcmp(finalize, "1") == 0) {
     // CUPTI wants to be ended from the end of a CUDA call: the subscription stays until one comes (api_callback.cc).
-    Flush();
+    FlushCupti();
     session.phase.store(CuptiPhase::kGone, std::memory_order_release);
     session.finalize_wanted.store(true, std::memory_order_release);
     return;

@@ -1,5 +1,5 @@
 stallscope_agent_sources(activity_buffers.cc activity_decoder.cc activity_kinds.cc api_callback.cc buffer_pool.cc
-  cupti_interface.cc cupti_library.cc keeper_thread.cc library_clock.cc name_ids.cc other_clients.cc
+  cupti_interface.cc cupti_library.cc keeper_thread.cc library_clock.cc linked_clients.cc name_ids.cc other_clients.cc
   other_clients_hooks.cc process_end.cc record_sizes.cc session.cc subscription.cc)
 
 if(BUILD_TESTING)
@@ -8,7 +8,7 @@ if(BUILD_TESTING)
     SRCS ${_cupti}/activity_decoder_test.cc ${_cupti}/record_sizes_test.cc ${_cupti}/buffer_pool_test.cc
          ${_cupti}/library_clock_test.cc ${_cupti}/library_clock.cc ${_cupti}/cupti_interface.cc
          ${_cupti}/cupti_library.cc ${_cupti}/other_clients_test.cc ${_cupti}/other_clients.cc
-         ${_cupti}/takeover_watch_test.cc
+         ${_cupti}/takeover_watch_test.cc ${_cupti}/record_flood_test.cc
          ${_cupti}/activity_decoder.cc ${_cupti}/record_sizes.cc ${_cupti}/buffer_pool.cc ${_cupti}/name_ids.cc
          ${_cupti}/../cuda/fake_agent.cc
     LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})
@@ -23,6 +23,10 @@ if(BUILD_TESTING)
     LIBS simgpu_cudart simgpu_cupti stallscope_cuda_headers ${CMAKE_DL_LIBS})
   set_target_properties(cupti_client PROPERTIES SKIP_BUILD_RPATH TRUE)
   target_link_options(cupti_client PRIVATE -Wl,--allow-shlib-undefined)
+  stallscope_program(cupti_sharing_client SRCS ${_cupti}/cupti_sharing_client.cc
+    LIBS simgpu_cudart stallscope_cuda_headers ${CMAKE_DL_LIBS})
+  set_target_properties(cupti_sharing_client PROPERTIES SKIP_BUILD_RPATH TRUE)
+  target_link_options(cupti_sharing_client PRIVATE -Wl,--allow-shlib-undefined)
   # With the built agent, the simulated GPU and the decode loop.
   stallscope_test(agent_on_simulated_gpu_test
     SRCS ${_cupti}/agent_on_simulated_gpu_test.cc ${_cupti}/received_frames.cc
@@ -31,5 +35,13 @@ if(BUILD_TESTING)
   stallscope_test(agent_beside_other_clients_test
     SRCS ${_cupti}/agent_beside_other_clients_test.cc ${_cupti}/received_frames.cc
     LIBS stallscope_proto LABELS system TIMEOUT 120)
-  add_dependencies(agent_beside_other_clients_test stallscope_agent simgpu cupti_client)
+  add_dependencies(agent_beside_other_clients_test stallscope_agent simgpu cupti_client cupti_sharing_client)
+  stallscope_test(agent_leaves_cupti_test
+    SRCS ${_cupti}/agent_leaves_cupti_test.cc ${_cupti}/received_frames.cc
+    LIBS stallscope_proto LABELS system TIMEOUT 120)
+  add_dependencies(agent_leaves_cupti_test stallscope_agent simgpu decode_workload cupti_client)
+  stallscope_test(agent_on_cupti_versions_test
+    SRCS ${_cupti}/agent_on_cupti_versions_test.cc ${_cupti}/received_frames.cc
+    LIBS stallscope_proto LABELS system TIMEOUT 120)
+  add_dependencies(agent_on_cupti_versions_test stallscope_agent simgpu decode_workload)
 endif()

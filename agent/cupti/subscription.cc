@@ -1,4 +1,5 @@
 // Taking CUPTI, and giving it up.
+#include "agent/cupti/linked_clients.h"
 #include "agent/cupti/other_clients.h"
 #include "agent/cupti/session_state.h"
 #include "agent/cupti/text.h"
@@ -89,18 +90,26 @@ bool MeansTaken(CUptiResult result) noexcept {
          result == CUPTI_ERROR_NOT_COMPATIBLE;
 }
 
-// The interface for this process: the process-wide one, which every client knew until 13.3, unless another client uses
-// the per-subscriber one; the two cannot be mixed, and nobody goes back from the second to the first.
+// The two interfaces cannot be mixed in a process, and nobody goes back from one to the other. So the agent uses the one
+// that the others of this process use, as far as that can be seen; on a library that has both, else the one that can be
+// shared.
+bool PreferPerSubscriber() noexcept {
+  if (!g_cupti_session.cupti.CanBePerSubscriber() || g_other_clients.process_wide()) return false;
+  return g_other_clients.shares() || !LinksProcessWideCupti();
+}
+
 CUptiResult SubscribeEitherWay(char* holder, size_t holder_bytes) noexcept {
+  static bool process_wide_used = false;
   CuptiInterface& cupti = g_cupti_session.cupti;
-  const bool was_per_subscriber = cupti.per_subscriber();
-  if (!was_per_subscriber && !g_other_clients.shares()) {
-    const CUptiResult result = cupti.Subscribe(/*per_subscriber=*/false, OnCuptiCallback, holder, holder_bytes);
-    if (!MeansTaken(result) || !cupti.CanBePerSubscriber()) return result;
+  if (!process_wide_used && (cupti.per_subscriber() || PreferPerSubscriber())) {
+    const bool first = !cupti.per_subscriber();
+    const CUptiResult result = cupti.Subscribe(/*per_subscriber=*/true, OnCuptiCallback, holder, holder_bytes);
+    // A driver before r610 shares with nobody; another client may use the other interface.
+    if (!MeansTaken(result) || !first) return result;
+    cupti.UsePerProcess();
   }
-  if (!cupti.CanBePerSubscriber()) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-  const CUptiResult result = cupti.Subscribe(/*per_subscriber=*/true, OnCuptiCallback, holder, holder_bytes);
-  if (result != CUPTI_SUCCESS && !was_per_subscriber) cupti.UsePerProcess();
+  const CUptiResult result = cupti.Subscribe(/*per_subscriber=*/false, OnCuptiCallback, holder, holder_bytes);
+  process_wide_used |= result == CUPTI_SUCCESS;
   return result;
 }
 
@@ -154,9 +163,21 @@ void Subscribe(bool returned) noexcept {
               cupti.per_subscriber() ? "shared with others" : nullptr);
 }
 
+void FlushCupti() noexcept {
+  static uint64_t enqueued_before = 0;
+  CuptiSession& session = g_cupti_session;
+  // A library that was never asked for anything can hang in the flush. Work that was enqueued since the last one may have
+  // records that wait for a buffer.
+  const uint64_t enqueued = session.enqueued.load(std::memory_order_relaxed);
+  const bool may_have_more = enqueued != enqueued_before && session.pool.requests() != 0;
+  enqueued_before = enqueued;
+  if (may_have_more || session.pool.Outstanding() != 0) CheckCupti(session.cupti.Flush());
+}
+
 void LetGoOfCupti(const char* client) noexcept {
   CuptiSession& session = g_cupti_session;
   CuptiInterface& cupti = session.cupti;
+  FlushCupti();  // a library may give up what it still holds of a kind that is disabled
   ApplyLevel(wire::Level::kOff);
   CheckCupti(cupti.Disable(CUPTI_ACTIVITY_KIND_DEVICE));
   if (session.pool.Outstanding() != 0) CheckCupti(cupti.Flush());
