@@ -6,4 +6,17 @@ if(BUILD_TESTING)
     SRCS ${_cuda}/call_table_test.cc ${_cuda}/call_record_test.cc ${_cuda}/fake_agent.cc ${_cuda}/call_record.cc
          ${_cuda}/call_table.cc ${_cuda}/capture_state.cc ${_cuda}/first_call.cc
     LIBS stallscope_cuda_headers)
+
+  # One program, with a shared runtime and with one of its own inside.
+  stallscope_program(cuda_call_styles SRCS ${_cuda}/call_styles.cc
+    LIBS simgpu_cudart stallscope_cuda_headers ${CMAKE_DL_LIBS})
+  stallscope_program(cuda_call_styles_static SRCS ${_cuda}/call_styles.cc $<TARGET_OBJECTS:simgpu_cudart>
+    LIBS simgpu_core stallscope_cuda_headers ${CMAKE_DL_LIBS})
+  foreach(_program cuda_call_styles cuda_call_styles_static)
+    set_target_properties(${_program} PROPERTIES SKIP_BUILD_RPATH TRUE)
+    target_link_options(${_program} PRIVATE -Wl,--allow-shlib-undefined)
+  endforeach()
+  stallscope_test(agent_call_styles_test SRCS ${_cuda}/call_styles_test.cc ${_cuda}/../cupti/received_frames.cc
+    LIBS stallscope_proto LABELS system TIMEOUT 60)
+  add_dependencies(agent_call_styles_test stallscope_agent simgpu cuda_call_styles cuda_call_styles_static)
 endif()
