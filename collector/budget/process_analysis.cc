@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "collector/budget/attribution.h"
+#include "collector/budget/cpu_shortage.h"
 #include "collector/budget/late_steps.h"
 #include "collector/budget/report_text.h"
 #include "collector/steps/step_finder.h"
@@ -52,6 +54,8 @@ enum StateWhat : uint32_t {
   kSimulatedGpu = 7,
   kDetached = 8,
   kDisabled = 11,
+  kCpusAvailable = 20,
+  kCpuThrottled = 21,
 };
 
 class Analysis final : public ProcessAnalysis, public HostWakes::Process {
@@ -115,6 +119,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   void OnThreadSample(const ThreadSampleEvent& event) override {
     ThreadSampleEvent sample = event;
     sample.thread = names_.Of(event.thread);
+    cpu_shortage_.OnSample(sample);
     timeline_.AddSample(sample);
     Fed();
   }
@@ -185,6 +190,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   const AnalysisOptions options_;
   Timeline timeline_;
   PollPartners poll_partners_;
+  CpuShortage cpu_shortage_;
   StepFinder finder_;
   Attribution attribution_;
   Windows windows_;
@@ -237,6 +243,14 @@ void Analysis::OnState(const StateEvent& state) {
     case kCuptiReturned:
       cupti_notice_.clear();
       break;
+    case kCpusAvailable:
+      cpu_shortage_.OnCpusAvailable(state.value, state.text == "quota");
+      break;
+    case kCpuThrottled: {
+      uint64_t times = 0;
+      if (absl::SimpleAtoi(state.text, &times)) cpu_shortage_.OnThrottled(state.at, state.value, times);
+      break;
+    }
     case kDetached:
       cupti_notice_ = "the agent was detached from this process";
       break;
@@ -527,6 +541,7 @@ ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
     report.agent_cost_share = static_cast<double>(health_.agent_cpu_ns) / static_cast<double>(health_.process_cpu_ns);
   }
   if (!cupti_notice_.empty()) report.notices.push_back(cupti_notice_);
+  for (std::string& line : cpu_shortage_.Lines(window_ns, now)) report.notices.push_back(std::move(line));
   if (window_ns > 0 && now - window_end >= kLagWorthSayingNs) {
     report.notices.push_back(absl::StrCat("the steps of the last ", (now - window_end + 50'000'000) / 100'000'000 * 100,
                                           " ms wait for GPU records: the window ends before them"));

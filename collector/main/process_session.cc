@@ -47,6 +47,7 @@ ProcessSession::ProcessSession(uint32_t process, const v1::Hello& hello, uint32_
       analysis_(factory(stream_.info(), &stream_.registry())),
       sampler_(host.proc, host_pid, host.boot_offset_ns),
       identities_(host.proc, host_pid, host.unix_peers),
+      cpu_limits_(host.proc, host_pid),
       level_(hello.level()) {
   stream_.SetSink(analysis_.get());
   if (const auto stat = host.proc->Process(host_pid); stat.has_value()) host_start_ticks_ = stat->start_ticks;
@@ -149,6 +150,12 @@ void ProcessSession::SampleThreads(HostNs now) {
   sampler_.Sample(now, &names, &samples);
   if (names.has_intern()) Feed(names);
   FeedIdentities(now);
+  for (v1::State& state : cpu_limits_.Changes(now)) {
+    v1::Frame frame;
+    frame.set_process(process_);
+    frame.mutable_state()->Swap(&state);
+    Feed(frame);
+  }
   if (samples.has_batch()) Feed(samples);
 }
 

@@ -17,6 +17,7 @@
 #include "collector/ingest/process_stream.h"
 #include "collector/ingest/ring_drain.h"
 #include "collector/ingest/shm_image.h"
+#include "collector/main/cpu_limits.h"
 #include "collector/main/object_identities.h"
 #include "collector/main/proc_files.h"
 #include "collector/main/session_notices.h"
@@ -92,6 +93,7 @@ class ProcessSession {
   std::unique_ptr<ingest::RingDrain> drain_;
   ThreadSampler sampler_;
   ObjectIdentities identities_;
+  CpuLimits cpu_limits_;
   SessionNotices notices_;
   std::vector<BlockedThread> blocked_at_death_;
   uint64_t host_start_ticks_ = 0;
