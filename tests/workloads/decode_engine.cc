@@ -76,9 +76,10 @@ void DecodeEngine::Step(const std::vector<int>& first_ids, std::vector<int>* tok
   }
   int* down = options_.pageable ? pageable_tokens_.data() : pinned_tokens_;
   CHECK_CUDA(cudaMemcpyAsync(down, device_tokens_, bytes, cudaMemcpyDeviceToHost, stream_));
+  if (options_.pageable) NoteStep(NowNs(), first_ids.size());  // the copy itself has waited
   CHECK_CUDA(cudaEventRecord(delivered_, stream_));
   CHECK_CUDA(cudaEventSynchronize(delivered_));
-  NoteStep(NowNs(), first_ids.size());
+  if (!options_.pageable) NoteStep(NowNs(), first_ids.size());
   if (options_.device_sync) CHECK_CUDA(cudaDeviceSynchronize());
   tokens->assign(down, down + first_ids.size());
   if (scratch != nullptr) CHECK_CUDA(cudaFree(scratch));

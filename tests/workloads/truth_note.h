@@ -55,11 +55,12 @@ inline void NoteBlocked(const char* what, uint64_t begin_ns, uint64_t woken_ns, 
   FindTruthNote()(line);
 }
 
-// Nothing was asked for in [begin, end).
+// Nothing was asked for in [begin, end); this thread was the last to work before.
 inline void NoteIdle(uint64_t begin_ns, uint64_t end_ns) {
   if (!TruthIsWritten()) return;
-  char line[120];
-  std::snprintf(line, sizeof line, "{\"idle\":\"no request\",\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}",
+  char line[160];
+  std::snprintf(line, sizeof line,
+                "{\"idle\":\"no request\",\"tid\":%d,\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}", ThreadId(),
                 begin_ns, end_ns);
   FindTruthNote()(line);
 }

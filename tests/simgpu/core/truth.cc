@@ -24,6 +24,19 @@ const char* KindName(const Work& work) {
   }
 }
 
+const char* Direction(const Work& work) {
+  const auto* copy = std::get_if<CopyWork>(&work);
+  if (copy == nullptr) return "";
+  if (OnHost(copy->source_kind)) return OnHost(copy->destination_kind) ? "h2h" : "h2d";
+  return OnHost(copy->destination_kind) ? "d2h" : "d2d";
+}
+
+uint64_t BytesOf(const Work& work) {
+  if (const auto* copy = std::get_if<CopyWork>(&work)) return copy->Bytes();
+  const auto* fill = std::get_if<FillWork>(&work);
+  return fill == nullptr ? 0 : fill->Bytes();
+}
+
 // A name as it may stand between the quotes of JSON.
 std::string Escaped(const std::string& name) {
   std::string escaped;
@@ -45,22 +58,24 @@ void TruthLog::AddOperation(const Operation& operation) {
   const auto* kernel = std::get_if<KernelWork>(operation.work);
   const int thread_id = ThreadId();
   std::lock_guard lock(mutex_);
-  operations_.push_back({KindName(*operation.work), kernel == nullptr ? nullptr : kernel->kernel, operation.graph_id,
-                         operation.stream->id(), operation.correlation_id, thread_id, operation.queued_ns,
-                         operation.span});
+  operations_.push_back({KindName(*operation.work), kernel == nullptr ? nullptr : kernel->kernel,
+                         Direction(*operation.work), BytesOf(*operation.work), operation.stream->device()->ordinal(),
+                         operation.graph_id, operation.stream->id(), operation.correlation_id, thread_id,
+                         operation.queued_ns, operation.span});
 }
 
 void TruthLog::AddGraph(const GraphOperation& operation) {
   const int thread_id = ThreadId();
   std::lock_guard lock(mutex_);
-  operations_.push_back({"graph", nullptr, operation.exec->id, operation.stream->id(), operation.correlation_id,
-                         thread_id, operation.queued_ns, operation.span});
+  operations_.push_back({"graph", nullptr, "", 0, operation.stream->device()->ordinal(), operation.exec->id,
+                         operation.stream->id(), operation.correlation_id, thread_id, operation.queued_ns,
+                         operation.span});
   for (size_t i = 0; i < operation.exec->nodes.size(); ++i) {
     const Work& work = operation.exec->nodes[i].work;
     const auto* kernel = std::get_if<KernelWork>(&work);
-    operations_.push_back({KindName(work), kernel == nullptr ? nullptr : kernel->kernel, operation.exec->id,
-                           operation.stream->id(), operation.correlation_id, thread_id, operation.queued_ns,
-                           (*operation.node_spans)[i]});
+    operations_.push_back({KindName(work), kernel == nullptr ? nullptr : kernel->kernel, Direction(work), BytesOf(work),
+                           operation.stream->device()->ordinal(), operation.exec->id, operation.stream->id(),
+                           operation.correlation_id, thread_id, operation.queued_ns, (*operation.node_spans)[i]});
   }
 }
 
@@ -90,11 +105,12 @@ void TruthLog::Write() {
   }
   for (const OperationLine& line : operations_) {
     std::fprintf(file,
-                 "{\"op\":\"%s\",\"name\":\"%s\",\"graph_id\":%u,\"stream\":%u,\"correlation_id\":%u,"
+                 "{\"op\":\"%s\",\"name\":\"%s\",\"direction\":\"%s\",\"bytes\":%" PRIu64
+                 ",\"device\":%d,\"graph_id\":%u,\"stream\":%u,\"correlation_id\":%u,"
                  "\"tid\":%d,\"queued_ns\":%" PRIu64 ",\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
-                 line.kind, line.kernel == nullptr ? "" : Escaped(line.kernel->name).c_str(), line.graph_id,
-                 line.stream_id, line.correlation_id, line.thread_id, line.queued_ns, line.span.begin_ns,
-                 line.span.end_ns);
+                 line.kind, line.kernel == nullptr ? "" : Escaped(line.kernel->name).c_str(), line.direction,
+                 line.bytes, line.device, line.graph_id, line.stream_id, line.correlation_id, line.thread_id,
+                 line.queued_ns, line.span.begin_ns, line.span.end_ns);
   }
   for (const WaitLine& line : waits_) {
     std::fprintf(

@@ -31,6 +31,9 @@ class TruthLog {
   struct OperationLine {
     const char* kind;
     const Kernel* kernel;
+    const char* direction;  // of a copy: "h2d"
+    uint64_t bytes;         // of a copy or fill
+    int device;
     uint32_t graph_id;
     uint32_t stream_id;
     uint32_t correlation_id;

@@ -108,7 +108,10 @@ class Server {
       Work(kPlanningNs);
     }
     if (const std::optional<uint64_t> due_ns = mask_wanted_.Take()) {
+      const uint64_t begin_ns = NowNs();
       SleepUntil(*due_ns);
+      const uint64_t end_ns = NowNs();
+      NoteBlocked("sleep", begin_ns, end_ns, end_ns, 0);
       masks_.Put(1);
     }
     const std::optional<uint64_t> tokens = results_.Take();
