@@ -36,6 +36,26 @@ TEST(Closing, LiveAndOffline_GiveTheSameSteps) {
   }
 }
 
+TEST(Closing, SlowStepsWhileTheTokenIsLearned_AreAttributedInFull) {
+  // Sixteen deliveries are held until it is decided which read-back is the token; that takes 0.8 s here.
+  TraceBuilder trace;
+  for (int step = 0; step < 24; ++step) {
+    const double t = step * 50'000.0;
+    const auto id = static_cast<uint32_t>(step * 10 + 1);
+    trace.Thread("Main")
+        .GraphLaunch(t + 100, t + 120, id)
+        .CopyAsync(t + 120, t + 125, id + 1, 4)
+        .StreamSync(t + 125, t + 40'000);
+    trace.Gpu().Graph(t + 130, t + 30'000, id).CopyD2h(t + 30'000, t + 30'005, id + 1);
+  }
+  const auto live = AnalysedTrace::Live(&trace, 3'000'000);
+  ASSERT_EQ(live->steps().size(), 23u);
+  for (size_t i = 0; i < live->steps().size(); ++i) {
+    EXPECT_EQ(live->Us(i, Line::kGpuGraph), 29'870) << i;
+    EXPECT_EQ(live->Us(i, Line::kHostSyncOverwait), 9'995) << i;
+  }
+}
+
 TEST(Closing, RecordStillMissing_StepWaitsForIt) {
   TraceBuilder trace;
   PlainStep(&trace, 0, 0);

@@ -41,6 +41,8 @@ class DeliveryFinder {
   std::vector<Boundary> TakeBoundaries();
 
   bool decided() const { return token_key_ >= 0; }
+  // When the first of the deliveries came that are held until it is decided; INT64_MIN: none is held.
+  HostNs learning_since() const { return held_.empty() ? INT64_MIN : held_.front().boundary.at; }
   uint64_t deliveries() const { return deliveries_; }
   uint64_t deliveries_with_work() const { return deliveries_with_work_; }
   uint64_t boundaries() const { return boundary_count_; }

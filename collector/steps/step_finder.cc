@@ -130,6 +130,13 @@ void StepFinder::Finish() {
   EmitHeld(engine_.tokens_read());
 }
 
+HostNs StepFinder::open_since() const {
+  const HostNs open = held_.at != INT64_MIN ? step_begin_of_held_ : last_boundary_;
+  const HostNs learning = deliveries_.learning_since();
+  if (open == INT64_MIN || learning == INT64_MIN) return std::max(open, learning);
+  return std::min(open, learning);
+}
+
 void StepFinder::ForgetBefore(HostNs at) {
   if (held_.at != INT64_MIN && step_begin_of_held_ < at) step_begin_of_held_ = std::min(at, held_.at - 1);
   if (last_boundary_ != INT64_MIN && last_boundary_ < at) last_boundary_ = at;

@@ -50,8 +50,9 @@ class StepFinder {
 
   // Steps found since the last call, in order.
   std::vector<StepInterval> TakeSteps();
-  // Where the step that is being made began; INT64_MIN before the first delivery.
-  HostNs open_since() const { return held_.at != INT64_MIN ? step_begin_of_held_ : last_boundary_; }
+  // Where the earliest step began that may still be found, also those held while it is learned which read-back is the
+  // token; INT64_MIN before the first delivery.
+  HostNs open_since() const;
   // Forgets that a step began before `at`: it is too long ago to be attributed.
   void ForgetBefore(HostNs at);
 
