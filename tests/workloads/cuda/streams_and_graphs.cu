@@ -14,10 +14,10 @@
 #include <cstring>
 #include <vector>
 
-#define CHECK(call)                                                                              \
-  do {                                                                                           \
-    const cudaError_t error_ = (call);                                                           \
-    if (error_ != cudaSuccess) Fail(#call, cudaGetErrorString(error_));                          \
+#define CHECK(call)                                                     \
+  do {                                                                  \
+    const cudaError_t error_ = (call);                                  \
+    if (error_ != cudaSuccess) Fail(#call, cudaGetErrorString(error_)); \
   } while (0)
 
 namespace {
