@@ -22,6 +22,7 @@ struct QuerySpin {
   const CudaCallInfo* call = nullptr;  // nullptr: none pending
   uint64_t object = 0, argument = 0;
   uint64_t begin_ticks = 0, end_ticks = 0;
+  uint32_t count = 0;
 };
 // In multiples of the wait threshold (1 us by default): a pause this long ends the loop; an interval this long is
 // committed so that an endless loop shows while it runs.
@@ -77,7 +78,7 @@ void CommitCall(const CudaCallInfo& call, uint16_t callback_id, uint64_t begin, 
 
 void FlushSpin(QuerySpin* spin) noexcept {
   CommitCall(*spin->call, 0, spin->begin_ticks, spin->end_ticks, spin->object, spin->argument,
-             wire::CopyKind::kHostToHost, wire::kCudaFlagNoCupti, 0, kNotReady);
+             wire::CopyKind::kHostToHost, wire::kCudaFlagNoCupti | wire::kCudaFlagSpin, spin->count, kNotReady);
   spin->call = nullptr;
 }
 
@@ -95,13 +96,16 @@ bool JoinSpin(QuerySpin* spin, const CudaCallInfo& call, uint64_t begin, uint64_
     if (same && begin - spin->end_ticks <= threshold * kSpinPause &&
         end - spin->begin_ticks <= threshold * kSpinLongest) {
       spin->end_ticks = end;
+      ++spin->count;
       return true;
     }
     FlushSpin(spin);
   }
-  *spin = {&call, arguments.object, arguments.argument, begin, end};
+  *spin = {&call, arguments.object, arguments.argument, begin, end, 1};
   return true;
 }
+
+constinit std::atomic<uint64_t> g_graph_launches{0}, g_graph_launch_ticks{0};
 
 // Common end of a call that either side has opened; the thread is still marked as being inside it.
 void Close(CudaThread* thread, const CudaCallInfo& call, ActiveCall* active, const CudaCallArguments& arguments,
@@ -112,6 +116,10 @@ void Close(CudaThread* thread, const CudaCallInfo& call, ActiveCall* active, con
     if (JoinSpin(&thread->spin, call, active->begin_ticks, end, arguments)) return;
   } else if (thread->spin.call != nullptr) {
     FlushSpin(&thread->spin);
+  }
+  if (call.call_class == CudaCallClass::kGraphLaunch) {
+    g_graph_launches.fetch_add(1, std::memory_order_relaxed);
+    g_graph_launch_ticks.fetch_add(end - active->begin_ticks, std::memory_order_relaxed);
   }
   uint64_t flags = active->correlation_id == 0 ? wire::kCudaFlagNoCupti : 0;
   NoteCapture(call, result);
@@ -205,6 +213,10 @@ void OnCallbackExit(const CudaCallInfo& call, const void* parameters, int32_t re
   if (arguments.object == 0) arguments.object = thread->driver_stream;
   Close(thread, call, &thread->from_callback, arguments, result, true);
   thread->current = nullptr;
+}
+
+GraphLaunchTotals ReadGraphLaunchTotals() noexcept {
+  return {g_graph_launches.load(std::memory_order_relaxed), g_graph_launch_ticks.load(std::memory_order_relaxed)};
 }
 
 bool ThreadMadeCudaCalls() noexcept { return t_cuda_thread != nullptr; }

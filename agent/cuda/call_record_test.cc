@@ -165,6 +165,9 @@ TEST_F(CallRecord, PollingLoop_BecomesOneRecordBeforeTheSuccess) {
   EXPECT_EQ(records()[0].result, cudaErrorNotReady);
   EXPECT_EQ(records()[0].argument, 0x70u);
   EXPECT_GE(records()[0].duration, 20u);
+  EXPECT_NE(FlagsOf(records()[0]) & wire::kCudaFlagSpin, 0u);
+  EXPECT_EQ(records()[0].id, 20u) << "how many queries it stands for";
+  EXPECT_EQ(FlagsOf(records()[1]) & wire::kCudaFlagSpin, 0u);
   EXPECT_EQ(records()[1].result, 0);
   EXPECT_LE(records()[0].begin + records()[0].duration, records()[1].begin);
 }

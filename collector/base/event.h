@@ -51,7 +51,7 @@ struct CudaCallEvent {
   wire::CopyKind copy_kind;
   uint8_t flags;  // wire::kCudaFlag*
   HostNs begin, end;
-  uint32_t correlation;  // 0: not known
+  uint32_t correlation;  // 0: not known; with kCudaFlagSpin: how many queries it stands for
   int32_t result;
   uint64_t stream;    // handle; 0: legacy default stream
   uint64_t argument;  // by class: bytes, event handle, executable graph handle

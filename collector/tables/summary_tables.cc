@@ -2,7 +2,10 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
+
+#include "proto/wire/shm.h"
 
 namespace stallscope {
 namespace {
@@ -69,6 +72,8 @@ std::string DemangledKernelName(std::string_view name) {
   return demangled;
 }
 
+constexpr int64_t kMostCallsOfASpin = 1 << 16;
+
 class SummaryTables::OneProcess : public EventSink {
  public:
   OneProcess(SummaryTables* tables, const ProcessNames* names) : tables_(tables), names_(names) {}
@@ -87,7 +92,11 @@ class SummaryTables::OneProcess : public EventSink {
     DurationTable& table = tables_->table(SummaryKind::kCudaApi);
     const size_t number = static_cast<size_t>(event.domain) << 16 | event.call;
     const size_t row = cuda_rows_.Get(number, [&] { return table.Row(names_->CallName(event.domain, event.call)); });
-    table.Add(row, event.end - event.begin);
+    // A loop of queries was recorded as one interval: as many calls of its average length, pauses between them included.
+    const bool spin = (event.flags & wire::kCudaFlagSpin) != 0 && event.correlation > 1;
+    const int64_t calls = spin ? std::min<int64_t>(event.correlation, kMostCallsOfASpin) : 1;
+    const int64_t length_ns = event.end - event.begin;
+    for (int64_t i = 0; i < calls; ++i) table.Add(row, length_ns * (i + 1) / calls - length_ns * i / calls);
   }
 
   void OnGpuOp(const GpuOpEvent& event) override {

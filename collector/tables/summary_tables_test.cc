@@ -3,6 +3,7 @@
 #include "collector/tables/table_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "proto/wire/shm.h"
 
 namespace stallscope {
 namespace {
@@ -34,6 +35,18 @@ TEST(FindSummary, OldAndNewNames_AreTheSameTable) {
   ASSERT_NE(FindSummary("gpukernsum"), nullptr);
   EXPECT_EQ(FindSummary("gpukernsum"), FindSummary("cuda_gpu_kern_sum"));
   EXPECT_EQ(FindSummary("nvtx"), nullptr);
+}
+
+TEST(SummaryTables, CollapsedQueries_CountAsManyCallsOfTheSameTotal) {
+  FakeNames names;
+  SummaryTables tables;
+  CudaCallEvent spin{};
+  spin.call = 1, spin.begin = 100, spin.end = 1107, spin.flags = wire::kCudaFlagSpin, spin.correlation = 10;
+  tables.OnProcess(ProcessInfo{}, &names)->OnCudaCall(spin);
+  const auto rows = tables.table(SummaryKind::kCudaApi).Rows(RowOrder::kTotal);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].count, 10u);
+  EXPECT_EQ(rows[0].total_ns, 1007);
 }
 
 TEST(SummaryTables, EventsOfTwoProcesses_FillTheFourTables) {

@@ -81,6 +81,7 @@ inline constexpr uint64_t kNoTimeout = ~uint64_t{0};
 inline constexpr uint64_t kCudaFlagPageable = 1;   // an async copy whose host side is pageable (it blocks)
 inline constexpr uint64_t kCudaFlagNoCupti = 2;    // seen by interposition only: no correlation id will come
 inline constexpr uint64_t kCudaFlagCapturing = 4;  // the stream was being captured: nothing ran
+inline constexpr uint64_t kCudaFlagSpin = 8;  // queries in a row that all found the work unfinished: id is their number
 constexpr uint64_t PackCudaDetail(CudaCallClass call_class, CudaDomain domain, CopyKind copy, uint64_t flags) {
   return static_cast<uint64_t>(call_class) | static_cast<uint64_t>(domain) << 8 | static_cast<uint64_t>(copy) << 16 |
          flags << 24;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collector/tables/summary_tables.h"
+#include "proto/wire/shm.h"
 #include "tools/cli/event_line.h"
 
 namespace stallscope::cli {
@@ -80,7 +81,8 @@ class EventDump::OneProcess : public EventSink {
   }
   void OnCudaCall(const CudaCallEvent& event) override {
     EventLine line = OfThread("cuda", event.thread, event.begin, event.end);
-    line.Name(names_->CallName(event.domain, event.call)).NumberIfSet("correlation", event.correlation);
+    line.Name(names_->CallName(event.domain, event.call))
+        .NumberIfSet((event.flags & wire::kCudaFlagSpin) != 0 ? "queries" : "correlation", event.correlation);
     line.Number("result", event.result).Handle("stream", event.stream);
     if (event.argument != 0) line.Handle("argument", event.argument);
     line.Number("class", static_cast<int64_t>(event.call_class)).NumberIfSet("flags", event.flags);
