@@ -38,6 +38,12 @@ void EndCall(const CudaCallInfo& call, ActiveCall* active, const CudaCallArgumen
 void OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, const void* parameters) noexcept;
 void OnCallbackExit(const CudaCallInfo& call, const void* parameters, int32_t result) noexcept;
 
+// Graph launches so far and the time they took, as the program saw it. Any thread.
+struct GraphLaunchTotals {
+  uint64_t count, ticks;
+};
+GraphLaunchTotals ReadGraphLaunchTotals() noexcept;
+
 // Whether the calling thread ever was in a CUDA call of the program.
 bool ThreadMadeCudaCalls() noexcept;
 

@@ -167,6 +167,7 @@ bool ActivityDecoder::DecodeKernel(const CUpti_ActivityKernel10* kernel, uint32_
   }
   fields.argument = FIELD_OR_ZERO(kernel, bytes, CUpti_ActivityKernel10, graphNodeId);
   const uint32_t graph_id = FIELD_OR_ZERO(kernel, bytes, CUpti_ActivityKernel10, graphId);
+  if (graph_id != 0) learnt_[graph_id % kGraphs].store(graph_id, std::memory_order_relaxed);
   fields.detail = wire::PackGpuDetail(kernel->deviceId, CopyKind::kHostToHost, 0, 0, graph_id);
   Commit(fields);
   return true;
@@ -216,6 +217,9 @@ bool ActivityDecoder::DecodeGraph(const CUpti_ActivityGraphTrace2* graph, const 
   RecordFields fields = GpuOp(GpuOpKind::kGraph, span.begin_ns, span.duration_ns, graph->correlationId,
                               graph->contextId, graph->streamId);
   fields.detail = wire::PackGpuDetail(graph->deviceId, CopyKind::kHostToHost, 0, 0, graph->graphId);
+  if (learnt_[graph->graphId % kGraphs].load(std::memory_order_relaxed) != graph->graphId) {
+    unlearned_.store(true, std::memory_order_relaxed);
+  }
   Commit(fields);
   return true;
 }

@@ -38,6 +38,9 @@ class ActivityDecoder {
     launch_times_.Note(correlation_id, now_ticks);
   }
 
+  // Whether a graph has run of which no node was ever seen; asking begins anew.
+  bool TakeUnlearned() noexcept { return unlearned_.exchange(false, std::memory_order_relaxed); }
+
   // Decodes the buffer; returns how many records became GPU operations. `now_ns`: no work ends later.
   uint64_t Decode(uint8_t* buffer, size_t valid_bytes, uint64_t now_ns) noexcept;
 
@@ -67,6 +70,10 @@ class ActivityDecoder {
   std::atomic<bool> shapes_{false};
   NameIds names_;
   LaunchTimes launch_times_;
+  // Executable graphs whose nodes were seen: id at id % kGraphs. One that another has displaced is learnt again.
+  static constexpr uint32_t kGraphs = 256;
+  std::atomic<uint32_t> learnt_[kGraphs] = {};
+  std::atomic<bool> unlearned_{false};
 };
 
 }  // namespace stallscope::agent

@@ -39,13 +39,16 @@ void SwitchCallbacks(bool on) noexcept {
 
 }  // namespace
 
-void ApplyLevel(Level level) noexcept {
+void ApplyDetail(const Detail& detail) noexcept {
   CuptiSession& session = g_cupti_session;
+  const Level level = detail.level;
   session.decoder.SetShapes(level >= Level::kKernels);
   // A call that gets a correlation id must get its record: the ids end before the records do, and begin after them.
   if (level == Level::kOff) SwitchCallbacks(false);
   uint32_t wanted = 0;
   for (uint32_t i = 0; i < kKindCount; ++i) {
+    const bool is_graph = kKinds[i].kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+    if (!detail.gpu_records || (detail.nodes && is_graph)) continue;
     if (level >= kKinds[i].from && level <= kKinds[i].until) wanted |= 1u << i;
   }
   for (uint32_t i = 0; i < kKindCount; ++i) {

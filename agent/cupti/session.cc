@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/cuda/call_record.h"
+#include "agent/cupti/cost_governor.h"
 #include "agent/cupti/keeper_thread.h"
 #include "agent/cupti/other_clients.h"
 #include "agent/cupti/session_state.h"
@@ -11,6 +12,7 @@
 #include "agent/cupti/text.h"
 #include "agent/entry/lifecycle.h"
 #include "agent/entry/real_calls.h"
+#include "agent/hot/process_state.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
 
@@ -71,6 +73,47 @@ void LookForTakeover(uint64_t now_ns) noexcept {
   GiveUpBuffers();
 }
 
+// How much detail the program can afford now.
+void Govern(uint64_t now_ns) noexcept {
+  static CostGovernor governor;
+  static CostGovernor::Decision before;
+  static bool unlearned = false;
+  CuptiSession& session = g_cupti_session;
+  const wire::Header* header = SharedHeader();
+  const CostOrders orders = TakeCostOrders();
+  governor.SetLimit(orders.limit_ppm);
+  if (orders.node_window_ms != 0) governor.AskForWindow(uint64_t{orders.node_window_ms} * 1'000'000);
+  // What the user asked for has been acknowledged already.
+  const bool asked = g_level_set.exchange(false, std::memory_order_relaxed) || before.level == wire::Level::kOff;
+  if (asked) governor.Ask(CurrentLevel());
+  const GraphLaunchTotals launches = ReadGraphLaunchTotals();
+  const uint64_t ticks_per_ns_q20 = g_ticks_per_ns_q20.load(std::memory_order_relaxed);
+  const auto ns_of = [ticks_per_ns_q20](uint64_t ticks) {
+    return ticks_per_ns_q20 == 0 ? ticks
+                                 : static_cast<uint64_t>((static_cast<__uint128_t>(ticks) << 20) / ticks_per_ns_q20);
+  };
+  unlearned = session.decoder.TakeUnlearned() || (unlearned && !before.window);
+  const CostGovernor::Decision now =
+      governor.Look({now_ns, header == nullptr ? 0 : header->agent_cpu_ns.load(std::memory_order_relaxed),
+                     ns_of(session.callback_ticks.load(std::memory_order_relaxed)), launches.count,
+                     ns_of(launches.ticks), unlearned});
+  ApplyDetail({now.level, now.gpu_records, now.window});
+  if (!asked && (now.level != before.level || now.gpu_records != before.gpu_records)) {
+    char why[96];
+    Text text(why, sizeof(why));
+    if (now.reason == CostGovernor::Reason::kCost) {
+      text.Add(now.gpu_records ? "" : "no GPU records: ")
+          .Add("cost over the limit of ")
+          .AddNumber(orders.limit_ppm)
+          .Add(" ppm");
+    } else {
+      text.Add("as asked for");
+    }
+    ShowLevel(static_cast<uint8_t>(now.level), why);
+  }
+  before = now;
+}
+
 void YieldIfWanted() noexcept {
   if (!g_yield_wanted.exchange(false, std::memory_order_acq_rel)) return;
   if (Phase() == CuptiPhase::kActive) LetGoOfCupti(g_yield_to);
@@ -81,10 +124,9 @@ void Round(uint64_t now_ns) noexcept {
   CuptiSession& session = g_cupti_session;
   const OwnCudaCalls own;
   YieldIfWanted();
-  const bool level_set = g_level_set.exchange(false, std::memory_order_relaxed);
   switch (Phase()) {
     case CuptiPhase::kStolen:
-      if (!level_set) return;
+      if (!g_level_set.load(std::memory_order_relaxed)) return;
       session.phase.store(CuptiPhase::kTaken, std::memory_order_release);
       last_try_ns = now_ns;
       Subscribe(true);
@@ -95,7 +137,7 @@ void Round(uint64_t now_ns) noexcept {
       Subscribe(true);
       return;
     case CuptiPhase::kActive:
-      ApplyLevel(CurrentLevel());
+      Govern(now_ns);
       FlushCupti();
       LookForTakeover(now_ns);
       return;

@@ -33,6 +33,8 @@ struct CuptiSession {
   std::atomic<uint64_t> operations{0};   // GPU records written
   std::atomic<uint64_t> enqueued{0};     // calls that put work on a stream, seen by callback
   std::atomic<uint64_t> completions{0};  // buffers that CUPTI gave back
+  static constexpr uint32_t kMeasureOneIn = 64;
+  std::atomic<uint64_t> callback_ticks{0};  // spent in our callbacks, estimated from one in so many
   std::atomic<bool> finalize_wanted{false};
 };
 extern CuptiSession g_cupti_session;
@@ -58,9 +60,14 @@ void LetGoOfCupti(const char* client) noexcept;
 void GiveUpBuffers() noexcept;
 
 // --- activity_kinds.cc. On the same threads.
-// Enables what the level wants and disables the rest; callbacks too.
-void ApplyLevel(wire::Level level) noexcept;
-// The kinds' state is not known any more: the next ApplyLevel asks for all of them.
+struct Detail {
+  wire::Level level = wire::Level::kOff;
+  bool gpu_records = true;  // false: calls alone
+  bool nodes = false;       // each node of a graph, whatever the level
+};
+// Enables what is wanted and disables the rest; callbacks too.
+void ApplyDetail(const Detail& detail) noexcept;
+// The kinds' state is not known any more: the next ApplyDetail asks for all of them.
 void ForgetKinds() noexcept;
 
 // --- activity_buffers.cc: what CUPTI calls for memory, in both interfaces.

@@ -1,5 +1,5 @@
 stallscope_agent_sources(activity_buffers.cc activity_decoder.cc activity_kinds.cc api_callback.cc buffer_pool.cc
-  cupti_interface.cc cupti_library.cc keeper_thread.cc library_clock.cc linked_clients.cc name_ids.cc other_clients.cc
+  cost_governor.cc cupti_interface.cc cupti_library.cc keeper_thread.cc library_clock.cc linked_clients.cc name_ids.cc other_clients.cc
   other_clients_hooks.cc process_end.cc record_sizes.cc session.cc subscription.cc)
 
 if(BUILD_TESTING)
@@ -9,6 +9,7 @@ if(BUILD_TESTING)
          ${_cupti}/library_clock_test.cc ${_cupti}/library_clock.cc ${_cupti}/cupti_interface.cc
          ${_cupti}/cupti_library.cc ${_cupti}/other_clients_test.cc ${_cupti}/other_clients.cc
          ${_cupti}/takeover_watch_test.cc ${_cupti}/record_flood_test.cc
+         ${_cupti}/cost_governor_test.cc ${_cupti}/cost_governor.cc
          ${_cupti}/activity_decoder.cc ${_cupti}/record_sizes.cc ${_cupti}/buffer_pool.cc ${_cupti}/name_ids.cc
          ${_cupti}/../cuda/fake_agent.cc
     LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})

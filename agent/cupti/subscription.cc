@@ -158,7 +158,7 @@ void Subscribe(bool returned) noexcept {
   // Devices first, so that their names are known before their work; what exists already is told at once.
   CheckCupti(cupti.EnableAndDump(CUPTI_ACTIVITY_KIND_DEVICE));
   session.phase.store(CuptiPhase::kActive, std::memory_order_release);
-  ApplyLevel(CurrentLevel());
+  ApplyDetail({CurrentLevel()});
   ReportState(returned ? kStateCuptiReturned : kStateCuptiActive, cupti.version(),
               cupti.per_subscriber() ? "shared with others" : nullptr);
 }
@@ -178,7 +178,7 @@ void LetGoOfCupti(const char* client) noexcept {
   CuptiSession& session = g_cupti_session;
   CuptiInterface& cupti = session.cupti;
   FlushCupti();  // a library may give up what it still holds of a kind that is disabled
-  ApplyLevel(wire::Level::kOff);
+  ApplyDetail({});
   CheckCupti(cupti.Disable(CUPTI_ACTIVITY_KIND_DEVICE));
   if (session.pool.Outstanding() != 0) CheckCupti(cupti.Flush());
   RestoreSettings();

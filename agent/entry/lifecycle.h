@@ -37,6 +37,17 @@ void AddStreamingRound(StreamingRound round) noexcept;
 using LevelChanged = void (*)(uint8_t level) noexcept;
 void AddLevelChanged(LevelChanged changed) noexcept;
 
+// What the collector said about cost (stallscope.v1.Control): the limit, and a window of node-level records that is
+// wanted now (0: none); the window is taken by asking.
+struct CostOrders {
+  uint32_t limit_ppm, node_window_ms;
+};
+CostOrders TakeCostOrders() noexcept;
+
+// The level in force is another than the one asked for: everybody who looks at the control word or the stream is to see
+// it. Any agent thread.
+void ShowLevel(uint8_t level, const char* why) noexcept;
+
 // Called before the process says goodbye, on the thread that ends it: `exec` false when it ends (exit, _exit, the last
 // destructors), true before an exec, which may still fail. At most 8 of them; each must return soon. cupti: the last
 // flush.

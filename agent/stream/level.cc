@@ -14,6 +14,8 @@ constinit std::atomic<LevelChanged> g_listeners[kMostListeners] = {};
 constinit std::atomic<DetachFunction> g_detach[kMostListeners] = {};
 constinit std::atomic<BeforeGoodbye> g_before_goodbye[kMostListeners] = {};
 
+constinit std::atomic<uint32_t> g_cost_limit_ppm{10'000}, g_node_window_ms{0};
+
 template <typename Function>
 void Register(std::atomic<Function>* table, Function function) noexcept {
   for (uint32_t i = 0; i < kMostListeners; ++i) {
@@ -45,6 +47,21 @@ void SetLevel(uint8_t level) noexcept {
   for (auto& listener : g_listeners) {
     if (LevelChanged changed = listener.load(std::memory_order_acquire)) changed(level);
   }
+}
+
+void ShowLevel(uint8_t level, const char* why) noexcept {
+  g_header->control.fetch_and(~0xffu, std::memory_order_relaxed);
+  g_header->control.fetch_or(level, std::memory_order_relaxed);
+  ReportState(kStateLevel, level, why);
+}
+
+void SetCostOrders(uint32_t limit_ppm, uint32_t node_window_ms) noexcept {
+  if (limit_ppm != 0) g_cost_limit_ppm.store(limit_ppm, std::memory_order_relaxed);
+  if (node_window_ms != 0) g_node_window_ms.store(node_window_ms, std::memory_order_relaxed);
+}
+
+CostOrders TakeCostOrders() noexcept {
+  return {g_cost_limit_ppm.load(std::memory_order_relaxed), g_node_window_ms.exchange(0, std::memory_order_relaxed)};
 }
 
 void RunStreamingRounds(uint64_t now_ns) noexcept {

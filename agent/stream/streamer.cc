@@ -153,6 +153,7 @@ void Streamer::ApplyControl(const uint8_t* frame, uint64_t length, uint64_t now_
       header->control.fetch_and(~wire::kControlStacks, std::memory_order_relaxed);
     }
   }
+  SetCostOrders(request.cost_limit_ppm, request.node_window_ms);
   if (request.has_level) {
     SetLevel(static_cast<uint8_t>(request.level));
     ReportState(kStateLevel, request.level, nullptr);
