@@ -1,7 +1,7 @@
 // The truth of a run, to measure a stall budget against: what ran on the device and when, who called, who waited for
 // what, and what the program itself says it did.
 //
-// Kept in memory while `truth` is configured and written at exit as one JSON object a line; README.md describes
+// Kept in memory while `truth` is configured and written at exit as one JSON object a line; docs/truth.md describes
 // every field. All times CLOCK_MONOTONIC nanoseconds.
 #ifndef STALLSCOPE_TESTS_SIMGPU_CORE_TRUTH_H_
 #define STALLSCOPE_TESTS_SIMGPU_CORE_TRUTH_H_
