@@ -3,6 +3,8 @@ import sys
 import threading
 import time
 
+sys.setswitchinterval(0.0005)
+
 
 def compute(until):
     value = 0

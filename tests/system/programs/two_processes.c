@@ -153,10 +153,10 @@ static void consume(int step) {
   if (is("barrier")) pthread_barrier_wait(&shared->barrier);
   if (is("condition")) {
     pthread_mutex_lock(&shared->mutex);
-    while (shared->word != step) pthread_cond_wait(&shared->condition, &shared->mutex);
+    while (shared->word < step) pthread_cond_wait(&shared->condition, &shared->mutex);
     pthread_mutex_unlock(&shared->mutex);
   }
-  for (int seen; is("futex") && (seen = __atomic_load_n(&shared->word, __ATOMIC_SEQ_CST)) != step;) {
+  for (int seen; is("futex") && (seen = __atomic_load_n(&shared->word, __ATOMIC_SEQ_CST)) < step;) {
     syscall(SYS_futex, &shared->word, FUTEX_WAIT, seen, NULL, NULL, 0);
   }
   if (is("epoll")) {
