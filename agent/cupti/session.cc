@@ -150,7 +150,7 @@ void FinalRound() noexcept {
   CuptiSession& session = g_cupti_session;
   if (Phase() != CuptiPhase::kActive) return;
   const OwnCudaCalls own;
-  if (!g_detach_wanted.load(std::memory_order_acquire)) return FlushCupti();
+  if (!g_detach_wanted.load(std::memory_order_acquire)) return FlushCupti(true);
   const char* finalize = STALLSCOPE_REAL(getenv)("STALLSCOPE_CUPTI_FINALIZE");
   if (finalize != nullptr && strcmp(finalize, "1") == 0) {
     // CUPTI wants to be ended from the end of a CUDA call: the subscription stays until one comes (api_callback.cc).

@@ -52,8 +52,9 @@ inline wire::Level CurrentLevel() noexcept {
 // --- subscription.cc. On the thread that sets CUPTI up, then on the keeper.
 // One try to become a subscriber, with everything enabled that the level asks for. `returned`: CUPTI was in other hands.
 void Subscribe(bool returned) noexcept;
-// Gets what CUPTI has. Never forced: that would hand out running kernels without an end and not give them again.
-void FlushCupti() noexcept;
+// Gets what CUPTI has. Never forced: that would hand out running kernels without an end and not give them again. `last`:
+// also when nothing was enqueued since the last time; what ran then may have ended.
+void FlushCupti(bool last = false) noexcept;
 // Nothing of ours is on any more, and CUPTI's settings are as they were found. `client`: who takes over; nullptr: nobody.
 void LetGoOfCupti(const char* client) noexcept;
 // Another client has the buffers already: our callbacks end; kinds and settings are its own now.

@@ -163,13 +163,13 @@ void Subscribe(bool returned) noexcept {
               cupti.per_subscriber() ? "shared with others" : nullptr);
 }
 
-void FlushCupti() noexcept {
+void FlushCupti(bool last) noexcept {
   static uint64_t enqueued_before = 0;
   CuptiSession& session = g_cupti_session;
   // A library that was never asked for anything can hang in the flush. Work that was enqueued since the last one may have
   // records that wait for a buffer.
   const uint64_t enqueued = session.enqueued.load(std::memory_order_relaxed);
-  const bool may_have_more = enqueued != enqueued_before && session.pool.requests() != 0;
+  const bool may_have_more = (last || enqueued != enqueued_before) && session.pool.requests() != 0;
   enqueued_before = enqueued;
   if (may_have_more || session.pool.Outstanding() != 0) CheckCupti(session.cupti.Flush());
 }

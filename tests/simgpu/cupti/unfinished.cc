@@ -80,7 +80,7 @@ void UnfinishedRecords::Release(uint64_t until_ns, bool also_unfinished) {
   for (Held& held : released) WriteRecord(&held, held.span.end_ns <= until_ns);
 }
 
-void UnfinishedRecords::ReleaseFinished() { Release(Simulator::Get().clock().NowNs(), false); }
-void UnfinishedRecords::ReleaseAll() { Release(Simulator::Get().clock().NowNs(), true); }
+void UnfinishedRecords::ReleaseFinished() { Release(Simulator::Get().clock().SharedNowNs(), false); }
+void UnfinishedRecords::ReleaseAll() { Release(Simulator::Get().clock().SharedNowNs(), true); }
 
 }  // namespace simgpu::cupti

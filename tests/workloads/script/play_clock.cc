@@ -9,7 +9,10 @@ namespace workloads::script {
 namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
-constexpr uint64_t kAheadNs = 50'000;  // a shorter sleep than this is not worth its wake-up
+// How far clocks of their own are kept ahead of the real one. A tracer believes a record only if its work began after the
+// launch call was really made, and ended before the record is read: so the play may fall back by this much on a busy
+// machine before it shows.
+constexpr uint64_t kLeadNs = 100'000'000;
 
 uint64_t MonotonicNs() {
   timespec now;
@@ -38,7 +41,7 @@ PlayClock::PlayClock(const PlayOptions& options) : options_(options) {
   Find("simgpu_next_duration", &next_duration_);
 }
 
-void PlayClock::Begin() { begin_ns_ = MonotonicNs(); }
+void PlayClock::Begin() { begin_ns_ = MonotonicNs() + (options_.own_clock && !options_.fast ? kLeadNs : 0); }
 
 void PlayClock::BeginThread() const {
   if (options_.own_clock) set_thread_clock_(begin_ns_);
@@ -76,7 +79,7 @@ void PlayClock::AtLeast(uint64_t now_ns) const {
 void PlayClock::KeepPace() const {
   if (!options_.own_clock || options_.fast) return;
   const uint64_t own_ns = thread_clock_();
-  if (MonotonicNs() + kAheadNs < own_ns) SleepUntil(own_ns);
+  if (MonotonicNs() + kLeadNs < own_ns) SleepUntil(own_ns - kLeadNs);
 }
 
 void PlayClock::GiveDuration(uint64_t script_ns) const {

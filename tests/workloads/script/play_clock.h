@@ -35,7 +35,7 @@ class PlayClock {
   void Sleep(uint64_t script_ns) const;
   // This thread waited for what another did at that moment.
   void AtLeast(uint64_t now_ns) const;
-  // Lets the real clock catch up with this thread's own one: a tracer takes records of the future for nonsense.
+  // Lets the real clock follow this thread's own one, a little behind.
   void KeepPace() const;
 
   // Timing of this thread's next operation.
