@@ -181,6 +181,45 @@ TEST(TokenDelivery, QueryThatTurnsSuccessful_Delivers) {
   EXPECT_EQ(Ends(analysed).front(), 1821);
 }
 
+TEST(TokenDelivery, PageableCopyThatHadNotToWait_IsReadAfterTheEvent) {
+  // Now and then a copy is done before its call could wait, and so looks like one to pinned memory.
+  TraceBuilder trace;
+  for (int step = 0; step < 40; ++step) {
+    const double t = step * 1000.0;
+    const auto id = static_cast<uint32_t>(step * 10 + 1);
+    trace.Thread("Main").GraphLaunch(t, t + 20, id);
+    if (step % 16 == 15) {
+      trace.Thread("Main").CopyAsync(t + 700, t + 705, id + 1, 4);
+    } else {
+      trace.Thread("Main").PageableCopy(t + 25, t + 705, id + 1, 4);
+    }
+    trace.Thread("Main").EventRecord(t + 706, t + 707, 0x99).EventSync(t + 708, t + 710, 0x99);
+  }
+  AnalysedTrace analysed(&trace);
+  ASSERT_EQ(analysed.steps().size(), 39u);
+  for (const StepRecord& step : analysed.steps()) EXPECT_NEAR(step.end - step.begin, 1'000'000, 5'000);
+}
+
+TEST(TokenDelivery, OtherReadBackBesidePageableTokens_IsNoStep) {
+  // The same kind of wait and the same stream, but not the token's copy.
+  TraceBuilder trace;
+  for (int step = 0; step < 40; ++step) {
+    const double t = step * 1000.0;
+    const auto id = static_cast<uint32_t>(step * 10 + 1);
+    trace.Thread("Main")
+        .GraphLaunch(t, t + 20, id)
+        .CopyAsync(t + 20, t + 25, id + 1, 64)
+        .EventRecord(t + 25, t + 26, 0x99)
+        .EventSync(t + 26, t + 400, 0x99)
+        .GraphLaunch(t + 410, t + 420, id + 2)
+        .GraphLaunch(t + 420, t + 425, id + 4)
+        .PageableCopy(t + 425, t + 900, id + 3, 4);
+  }
+  AnalysedTrace analysed(&trace);
+  ASSERT_EQ(analysed.steps().size(), 39u);
+  EXPECT_EQ(Ends(analysed).front(), 1900);
+}
+
 TEST(TokenDelivery, EagerKernelsOnly_CountAsForwardWork) {
   TraceBuilder trace;
   uint32_t id = 1;

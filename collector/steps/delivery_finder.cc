@@ -57,13 +57,14 @@ void DeliveryFinder::OnDelivery(const Delivery& delivery) {
   candidate.boundary = {delivery.at, delivery.thread, 0, delivery.copies.back().correlation};
   candidate.own_work = delivery.closure.Since(state.last_closure);
   for (const ReadBack& copy : delivery.copies) candidate.copy_bytes.push_back(copy.bytes);
-  WorkClock pair_closure = state.last_closure;
+  WorkClock pair_closure = state.last_closure, stream_closure = state.last_closure;
   for (const KeyState& other : keys_) {
-    if (other.key.stream == state.key.stream && other.key.blocking_copy == state.key.blocking_copy) {
-      pair_closure.Join(other.last_closure);
-    }
+    if (other.key.stream != state.key.stream) continue;
+    stream_closure.Join(other.last_closure);
+    if (other.key.blocking_copy == state.key.blocking_copy) pair_closure.Join(other.last_closure);
   }
   candidate.pair_work = delivery.closure.Since(pair_closure);
+  candidate.stream_work = delivery.closure.Since(stream_closure);
   const WorkCount first_work = delivery.closure.Since(last_closure_);
   state.last_closure.Join(delivery.closure);
   last_closure_.Join(delivery.closure);
@@ -168,10 +169,18 @@ bool DeliveryFinder::TokenInOtherSize(const Candidate& candidate) const {
          BringsWork(candidate.pair_work) && Weight(candidate.pair_work) * 2 >= UsualWork();
 }
 
+bool DeliveryFinder::TokenInOtherWait(const Candidate& candidate) const {
+  const Key& key = keys_[static_cast<size_t>(candidate.key)].key;
+  const Key& token = keys_[static_cast<size_t>(token_key_)].key;
+  return key.stream == token.stream && key.blocking_copy != token.blocking_copy && key.large == token.large &&
+         candidate.copy_bytes == last_token_bytes_ && BringsWork(candidate.stream_work) &&
+         Weight(candidate.stream_work) * 2 >= UsualWork();
+}
+
 void DeliveryFinder::Judge(const Candidate& candidate) {
   if (!BringsWork(candidate.own_work)) return;  // belongs to the delivery before
   const bool is_token_key = candidate.key == token_key_;
-  const bool token = is_token_key ? !MidStep(candidate) : TokenInOtherSize(candidate);
+  const bool token = is_token_key ? !MidStep(candidate) : TokenInOtherSize(candidate) || TokenInOtherWait(candidate);
   if (!token) {
     ++mid_step_syncs_;
     const KeyState& token_key = keys_[static_cast<size_t>(token_key_)];
@@ -181,9 +190,13 @@ void DeliveryFinder::Judge(const Candidate& candidate) {
     return;
   }
   last_token_delivery_ = deliveries_;
+  if (is_token_key) last_token_bytes_ = candidate.copy_bytes;
   recent_ambiguous_.push_back(false);
   if (recent_ambiguous_.size() > kRecent) recent_ambiguous_.pop_front();
-  recent_work_.push_back(Weight(is_token_key ? candidate.own_work : candidate.pair_work));
+  const bool other_wait = !is_token_key && candidate.copy_bytes == last_token_bytes_;
+  recent_work_.push_back(Weight(is_token_key ? candidate.own_work
+                                : other_wait ? candidate.stream_work
+                                             : candidate.pair_work));
   if (recent_work_.size() > kRecent) recent_work_.pop_front();
   Boundary boundary = candidate.boundary;
   boundary.tokens = keys_[static_cast<size_t>(candidate.key)].tokens.Tokens(candidate.copy_bytes);

@@ -73,8 +73,9 @@ class DeliveryFinder {
   struct Candidate {
     Boundary boundary;
     int key = 0;
-    WorkCount own_work;   // since the key's last delivery
-    WorkCount pair_work;  // since the last delivery of the stream, small or large
+    WorkCount own_work;     // since the key's last delivery
+    WorkCount pair_work;    // since the last delivery of the stream, small or large
+    WorkCount stream_work;  // since the last delivery of the stream, also of the other kind of wait
     std::vector<uint64_t> copy_bytes;
   };
 
@@ -86,6 +87,9 @@ class DeliveryFinder {
   bool MidStep(const Candidate& candidate) const;
   // The token key in another size: rows of scores of a smaller or larger batch.
   bool TokenInOtherSize(const Candidate& candidate) const;
+  // The token's own copy, waited for in the other way: a copy to pageable memory that was done before its call could
+  // wait is read after a wait for its stream or event.
+  bool TokenInOtherWait(const Candidate& candidate) const;
   double UsualWork() const;
 
   const uint32_t vocabulary_;
@@ -98,6 +102,7 @@ class DeliveryFinder {
   std::vector<Boundary> boundaries_;
   uint64_t deliveries_ = 0, deliveries_with_work_ = 0, boundary_count_ = 0, mid_step_syncs_ = 0;
   uint64_t last_token_delivery_ = 0;  // number of the delivery
+  std::vector<uint64_t> last_token_bytes_;
   bool tokens_known_ = false;
   std::deque<double> recent_work_;     // of token deliveries
   std::deque<bool> recent_ambiguous_;  // of deliveries with work: was it another key of similar work
