@@ -24,7 +24,7 @@ CALL_LINES = [("cudaGraphLaunch", "host.launch"), ("LaunchKernel", "host.launch"
               ("Malloc", "host.alloc"), ("Free", "host.alloc"), ("Host", "host.alloc"),
               ("Capture", "host.graph_build"), ("cudaGraph", "host.graph_build"),
               ("Synchronize", "host.sync_overwait"), ("Query", "host.spin")]
-WAIT_LINES = {"sleep": "host.sleep", "lock": "host.lock"}
+WAIT_LINES = {"sleep": "host.sleep", "lock": "host.lock", "send": "host.ipc"}
 CLOCK_ERROR_NS = 10_000  # a shorter over-wait is within the clocks' error, by definition
 
 

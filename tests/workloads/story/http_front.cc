@@ -150,7 +150,10 @@ void HttpFront::Deliver(int connection, uint64_t tokens, bool last) {
     std::lock_guard lock(mutex_);
     deliveries_.push_back({connection, tokens, last});
   }
+  const uint64_t begin_ns = NowNs();
   eventfd_write(wake_, 1);
+  const uint64_t end_ns = NowNs();
+  NoteBlocked("send", begin_ns, end_ns, end_ns, 0);
 }
 
 void HttpFront::Stop() {
