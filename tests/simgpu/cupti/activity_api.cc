@@ -201,6 +201,7 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiFinalize(void) {
       if (client.KindOn(kind)) client.switches.SetKind(kind, false);
     }
   });
+  Clients::Get().Connect();
   simgpu::cupti::ConnectHooks(false);
   return CUPTI_SUCCESS;
 }

@@ -59,47 +59,52 @@ ActivityBuffers::Lane* ActivityBuffers::ThreadLane() {
 void ActivityBuffers::Write(uint32_t kind, const void* newest) {
   BufferLender* lender = lender_.load(std::memory_order_acquire);
   if (lender == nullptr) return;
+  Lane& lane = per_thread() ? *ThreadLane() : shared_lane_;
+  std::unique_lock lock(lane.mutex);
+  WriteTo(&lane, lender, &lock, kind, newest);
+}
+
+void ActivityBuffers::WriteTo(Lane* lane, BufferLender* lender, std::unique_lock<std::mutex>* lock, uint32_t kind,
+                              const void* newest) {
   const Layout& layout = ActiveLayout();
   const size_t bytes = layout.RecordBytes(kind);
   if (bytes == 0) return;  // younger than this version
   ++records_written;
-  Lane& lane = per_thread() ? *ThreadLane() : shared_lane_;
-  std::unique_lock lock(lane.mutex);
   bool asked = false;
-  while (!lane.current.Fits(bytes)) {
-    if (lane.current.bytes != nullptr) {
+  while (!lane->current.Fits(bytes)) {
+    if (lane->current.bytes != nullptr) {
       std::lock_guard full_lock(mutex_);
-      full_.push_back({lane.current, deliveries_ + ActiveFaults().Parameter(Fault::kLateDelivery)});
-      lane.current = {};
+      full_.push_back({lane->current, deliveries_ + ActiveFaults().Parameter(Fault::kLateDelivery)});
+      lane->current = {};
       work_.notify_one();
     }
-    if (!lane.spare.empty()) {
-      lane.current = lane.spare.back();
-      lane.spare.pop_back();
+    if (!lane->spare.empty()) {
+      lane->current = lane->spare.back();
+      lane->spare.pop_back();
       continue;
     }
     if (asked) {  // the client has none, or a uselessly small one
       dropped_.fetch_add(1, std::memory_order_relaxed);
       return;
     }
-    lock.unlock();
+    lock->unlock();
     Buffer fresh;
     const uint64_t begin_stamp_ns = StampNow();
     lender->Request(&fresh.bytes, &fresh.capacity_bytes, &fresh.max_records);
     NoteBufferRequest(begin_stamp_ns);
     if (fresh.bytes == nullptr && FaultOn(Fault::kNullBufferCrash)) std::raise(SIGSEGV);
-    lock.lock();
+    lock->lock();
     asked = fresh.bytes == nullptr || fresh.capacity_bytes < bytes;
     if (fresh.bytes == nullptr) continue;
-    if (lane.current.bytes == nullptr) {
-      lane.current = fresh;
+    if (lane->current.bytes == nullptr) {
+      lane->current = fresh;
     } else {
-      lane.spare.push_back(fresh);
+      lane->spare.push_back(fresh);
     }
   }
-  layout.Convert(kind, newest, lane.current.bytes + lane.current.used_bytes);
-  lane.current.used_bytes += bytes;
-  ++lane.current.records;
+  layout.Convert(kind, newest, lane->current.bytes + lane->current.used_bytes);
+  lane->current.used_bytes += bytes;
+  ++lane->current.records;
 }
 
 void ActivityBuffers::CollectPartlyFilled() {

@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -38,6 +39,20 @@ class ActivityBuffers {
 
   // A record in its newest form; it is written as the active layout has it. Counts towards the cost of the call.
   void Write(uint32_t kind, const void* newest);
+  // The same for many: `each(i)` gives the i-th record, which begins with its kind.
+  template <typename Each>
+  void WriteMany(size_t records, Each each) {
+    BufferLender* lender = lender_.load(std::memory_order_acquire);
+    if (lender == nullptr || records == 0) return;
+    Lane& lane = per_thread() ? *ThreadLane() : shared_lane_;
+    std::unique_lock lock(lane.mutex);
+    for (size_t i = 0; i < records; ++i) {
+      const void* record = each(i);
+      uint32_t kind;
+      std::memcpy(&kind, record, sizeof kind);
+      WriteTo(&lane, lender, &lock, kind, record);
+    }
+  }
   // Hands every buffer that holds records back to the client, on this thread. Returns when no delivery is under way.
   // `forced`: also those that a fault keeps for later.
   void Flush(bool forced);
@@ -65,6 +80,8 @@ class ActivityBuffers {
 
  private:
   Lane* ThreadLane();
+  // `lock` holds the lane; it is let go while the client is asked for memory.
+  void WriteTo(Lane* lane, BufferLender* lender, std::unique_lock<std::mutex>* lock, uint32_t kind, const void* newest);
   void Worker();
   void Deliver(bool partly_filled, bool all);
   void CollectPartlyFilled();

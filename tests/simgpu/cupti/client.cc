@@ -15,10 +15,7 @@ void Client::Call(uint32_t domain, uint32_t cbid, const void* data) {
   PayForCallback();
 }
 
-Clients& Clients::Get() {
-  static auto* clients = new Clients;
-  return *clients;
-}
+Clients* Clients::Make() { return new Clients; }
 
 Clients::Clients() : process_(new Client) { live_[0].store(process_); }
 
@@ -53,6 +50,8 @@ CUptiResult Clients::Subscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFun
     client = new Client;
     client->shares = true;
     slot->store(client, std::memory_order_release);
+    const int used = static_cast<int>(slot - std::begin(live_)) + 1;
+    if (used > slots_used_.load()) slots_used_.store(used, std::memory_order_release);
   }
   // A subscriber may have no callback (it only wants to own CUPTI): keep one that does nothing.
   if (function == nullptr) function = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
@@ -92,16 +91,18 @@ std::string Clients::FirstSubscriberName() {
   return subscribers_.empty() ? "" : names_[subscribers_.front()];
 }
 
-bool Clients::AnyKindOn(uint32_t kind) {
-  bool on = false;
-  Each([&on, kind](Client& client) { on = on || client.KindOn(kind); });
-  return on;
-}
-
 void Clients::Connect() {
-  bool wanted = false;
-  Each([&wanted](Client& client) { wanted = wanted || client.switches.Any(); });
-  ConnectHooks(wanted);
+  uint64_t kinds = 0;
+  uint32_t domains = 0;
+  Each([&kinds, &domains](Client& client) {
+    kinds |= client.switches.kinds();
+    for (uint32_t domain = 0; domain < kDomains; ++domain) {
+      if (client.switches.Functions(domain) != 0) domains |= 1u << domain;
+    }
+  });
+  kinds_on_.store(kinds, std::memory_order_relaxed);
+  domains_on_.store(domains, std::memory_order_relaxed);
+  ConnectHooks(kinds != 0 || domains != 0);
 }
 
 }  // namespace simgpu::cupti

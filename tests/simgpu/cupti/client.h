@@ -43,7 +43,10 @@ class Client {
 
 class Clients {
  public:
-  static Clients& Get();
+  static Clients& Get() {
+    static Clients* const clients = Make();
+    return *clients;
+  }
 
   Client& process() { return *process_; }
   // Null: not a live subscriber.
@@ -60,12 +63,15 @@ class Clients {
 
   template <typename Function>
   void Each(Function function) {
-    for (std::atomic<Client*>& slot : live_) {
-      if (Client* client = slot.load(std::memory_order_acquire)) function(*client);
+    for (int i = 0; i < slots_used_.load(std::memory_order_acquire); ++i) {
+      if (Client* client = live_[i].load(std::memory_order_acquire)) function(*client);
     }
   }
-  bool AnyKindOn(uint32_t kind);
-  // Hooks the core in while any client has anything on, and out when none has.
+  // What any client has on: the kinds as bits, and whether a domain has callbacks or records.
+  bool AnyKindOn(uint32_t kind) const { return (kinds_on_.load(std::memory_order_relaxed) >> kind & 1) != 0; }
+  bool AnyKindOf(uint64_t kinds) const { return (kinds_on_.load(std::memory_order_relaxed) & kinds) != 0; }
+  bool DomainOn(uint32_t domain) const { return (domains_on_.load(std::memory_order_relaxed) >> domain & 1) != 0; }
+  // After each change of a client's switches: hooks the core in while anything is on, and out when nothing is.
   void Connect();
 
   std::atomic<bool> system_thread_ids{false};
@@ -74,9 +80,13 @@ class Clients {
   static constexpr int kMaxClients = 8;
 
   Clients();
+  static Clients* Make();
 
   Client* const process_;
   std::atomic<Client*> live_[kMaxClients] = {};  // the process's first
+  std::atomic<int> slots_used_{1};
+  std::atomic<uint64_t> kinds_on_{0};
+  std::atomic<uint32_t> domains_on_{0};
   std::atomic<bool> process_scope_used_{false};
   std::mutex mutex_;  // guards what follows
   std::map<Client*, std::string> names_;

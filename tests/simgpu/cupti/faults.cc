@@ -70,13 +70,10 @@ FaultSet ParseFaults(const char* text, std::string* complaints) {
   return faults;
 }
 
-const FaultSet& ActiveFaults() {
-  static const FaultSet faults = [] {
-    std::string complaints;
-    const FaultSet parsed = ParseFaults(std::getenv("SIMGPU_CUPTI_FAULT"), &complaints);
-    std::fputs(complaints.c_str(), stderr);
-    return parsed;
-  }();
+FaultSet ReadFaults() {
+  std::string complaints;
+  const FaultSet faults = ParseFaults(std::getenv("SIMGPU_CUPTI_FAULT"), &complaints);
+  std::fputs(complaints.c_str(), stderr);
   return faults;
 }
 

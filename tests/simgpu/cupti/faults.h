@@ -41,7 +41,11 @@ struct FaultSet {
 // Puts one line a mistake into `*complaints`.
 FaultSet ParseFaults(const char* text, std::string* complaints);
 
-const FaultSet& ActiveFaults();
+FaultSet ReadFaults();  // SIMGPU_CUPTI_FAULT; mistakes are said on stderr
+inline const FaultSet& ActiveFaults() {
+  static const FaultSet faults = ReadFaults();
+  return faults;
+}
 inline bool FaultOn(Fault fault) { return ActiveFaults().Has(fault); }
 
 // True at every n-th call for a fault whose parameter is n; false while the fault is off.

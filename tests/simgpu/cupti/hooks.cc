@@ -32,7 +32,23 @@ thread_local std::vector<ExternalId> external_ids;
 struct BufferRequest {
   uint64_t begin_stamp_ns, end_stamp_ns;
 };
-thread_local std::vector<BufferRequest> buffer_requests;
+// Of the calling thread, since its last call ended; more than these are not said.
+constexpr uint32_t kMaxRequests = 16;
+thread_local BufferRequest buffer_requests[kMaxRequests];
+thread_local uint32_t buffer_request_count = 0;
+
+// Whether anything happens in calls of this domain. MEMORY2 and pool records, JIT records and resource callbacks are
+// read off calls of both.
+constexpr uint64_t kKindsOfCalls = uint64_t{1} << CUPTI_ACTIVITY_KIND_MEMORY2 |
+                                   uint64_t{1} << CUPTI_ACTIVITY_KIND_MEMORY_POOL |
+                                   uint64_t{1} << CUPTI_ACTIVITY_KIND_JIT;
+bool CallsMatter(uint32_t domain) {
+  const Clients& clients = Clients::Get();
+  return clients.DomainOn(domain) || clients.DomainOn(CUPTI_CB_DOMAIN_RESOURCE) || clients.AnyKindOf(kKindsOfCalls);
+}
+bool ResourcesMatter() {
+  return Clients::Get().DomainOn(CUPTI_CB_DOMAIN_RESOURCE) || Clients::Get().AnyKindOn(CUPTI_ACTIVITY_KIND_JIT);
+}
 
 uint32_t DomainOf(const ApiCall& call) {
   return call.domain == ApiDomain::kRuntime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
@@ -59,12 +75,13 @@ void ApiEnter(ApiCall* call) {
   if (call->correlation_id == 0) {
     call->correlation_id = next_correlation_id.fetch_add(1, std::memory_order_relaxed);
   }
+  if (!CallsMatter(DomainOf(*call))) return;
   bool record = false;
   Clients::Get().Each([call, &record](Client& client) {
     CallSubscriber(&client, call, CUPTI_API_ENTER);
     record = record || client.switches.ApiRecordOn(DomainOf(*call), call->cbid);
   });
-  BeforeResourceCall(*call);
+  if (ResourcesMatter()) BeforeResourceCall(*call);
   if (record) call->begin_ns = StampNow();
 }
 
@@ -82,37 +99,43 @@ void WriteExternalIds(Client* client, uint32_t correlation_id) {
 
 // What the call's records and buffer requests cost the program, once its outermost call is over.
 void SettleCall() {
-  const std::vector<BufferRequest> requests = [] {
-    std::vector<BufferRequest> taken;
-    if (!buffer_requests.empty()) taken.swap(buffer_requests);
-    return taken;
-  }();
-  for (const BufferRequest& request : requests) {
+  // Saying so may ask for a buffer again: that is for the next call to say.
+  const uint32_t requests = buffer_request_count;
+  for (uint32_t i = 0; i < requests; ++i) {
+    const BufferRequest& request = buffer_requests[i];
     WriteOverhead(CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, request.begin_stamp_ns, request.end_stamp_ns);
   }
-  const uint64_t written = TakeRecordsWritten();
-  const uint64_t record_ns = Simulator::Get().config().cupti_record_ns;
-  if (written != 0 && record_ns != 0) Simulator::Get().SpendHostTime(written * record_ns);
+  if (requests != 0) buffer_request_count = 0;
+  static const uint64_t record_ns = Simulator::Get().config().cupti_record_ns;
+  if (record_ns == 0) return;
+  if (const uint64_t written = TakeRecordsWritten()) Simulator::Get().SpendHostTime(written * record_ns);
+}
+
+void AfterOutermostCall() {
+  SettleCall();
+  if (FaultOn(Fault::kTakeover)) TakeoverAfterCall();
 }
 
 void ApiExit(ApiCall* call) {
+  const bool nested = CurrentCall() != nullptr;  // a driver call inside a runtime call
+  if (!CallsMatter(DomainOf(*call))) {
+    if (!nested) AfterOutermostCall();
+    return;
+  }
   const uint64_t end_stamp_ns = call->begin_ns == 0 ? 0 : StampNow();
-  Clients::Get().Each([call, end_stamp_ns](Client& client) {
+  Clients::Get().Each([call, end_stamp_ns, nested](Client& client) {
     if (end_stamp_ns != 0 && client.switches.ApiRecordOn(DomainOf(*call), call->cbid) && client.buffers.registered()) {
-      if (call->domain == ApiDomain::kRuntime || CurrentCall() == nullptr)
-        WriteExternalIds(&client, call->correlation_id);
+      if (call->domain == ApiDomain::kRuntime || !nested) WriteExternalIds(&client, call->correlation_id);
       client.Write(ApiRecord(*call, end_stamp_ns, ThreadId()));
     }
   });
-  AfterResourceCall(*call);
+  if (ResourcesMatter()) AfterResourceCall(*call);
   if (Clients::Get().AnyKindOn(CUPTI_ACTIVITY_KIND_MEMORY2) ||
       Clients::Get().AnyKindOn(CUPTI_ACTIVITY_KIND_MEMORY_POOL)) {
     WriteMemoryRecords(*call);
   }
   Clients::Get().Each([call](Client& client) { CallSubscriber(&client, call, CUPTI_API_EXIT); });
-  if (CurrentCall() != nullptr) return;  // a driver call inside a runtime call
-  SettleCall();
-  if (FaultOn(Fault::kTakeover)) TakeoverAfterCall();
+  if (!nested) AfterOutermostCall();
 }
 
 template <typename Record>
@@ -215,14 +238,13 @@ void WriteOverhead(CUpti_ActivityOverheadKind kind, uint64_t begin_stamp_ns, uin
 }
 
 void NoteBufferRequest(uint64_t begin_stamp_ns) {
-  if (!Clients::Get().AnyKindOn(CUPTI_ACTIVITY_KIND_OVERHEAD)) return;
-  buffer_requests.push_back({begin_stamp_ns, StampNow()});
+  if (!Clients::Get().AnyKindOn(CUPTI_ACTIVITY_KIND_OVERHEAD) || buffer_request_count == kMaxRequests) return;
+  buffer_requests[buffer_request_count++] = {begin_stamp_ns, StampNow()};
 }
 
 void PayForCallback() {
-  if (const uint64_t callback_ns = Simulator::Get().config().cupti_callback_ns) {
-    Simulator::Get().SpendHostTime(callback_ns);
-  }
+  static const uint64_t callback_ns = Simulator::Get().config().cupti_callback_ns;
+  if (callback_ns != 0) Simulator::Get().SpendHostTime(callback_ns);
 }
 
 void DumpDevices(Client* client) {

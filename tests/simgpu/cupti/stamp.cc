@@ -59,14 +59,16 @@ uint64_t StampNow() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec) + Jump();
 }
 
-uint64_t StampOf(uint64_t simulated_ns) {
+uint64_t StampOf(uint64_t simulated_ns) { return simulated_ns + StampOffsetNs(); }
+
+uint64_t StampOffsetNs() {
   const uint64_t now_ns = Simulator::Get().clock().SharedNowNs();
   const uint64_t measured_ns = measured_at_ns.load(std::memory_order_acquire);
   if (measured_ns == 0 || now_ns - measured_ns > kMeasureEveryNs) {
     offset_ns.store(MeasureOffset(), std::memory_order_relaxed);
     measured_at_ns.store(now_ns, std::memory_order_release);
   }
-  return simulated_ns + static_cast<uint64_t>(offset_ns.load(std::memory_order_relaxed));
+  return static_cast<uint64_t>(offset_ns.load(std::memory_order_relaxed));
 }
 
 }  // namespace simgpu::cupti

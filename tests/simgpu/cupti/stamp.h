@@ -12,6 +12,8 @@ void SetTimestampCallback(TimestampCallback callback);
 uint64_t StampNow();
 // The stamp of a simulated moment, through an offset between the clocks that is measured again now and then.
 uint64_t StampOf(uint64_t simulated_ns);
+// What StampOf adds, for many moments at once.
+uint64_t StampOffsetNs();
 
 }  // namespace simgpu::cupti
 

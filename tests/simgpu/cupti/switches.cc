@@ -5,8 +5,8 @@ namespace simgpu::cupti {
 void Switches::Set(Flags* flags, uint32_t domain, uint32_t cbid, bool on) {
   if (domain >= kDomains || cbid >= kMaxFunctions) return;
   const uint8_t before = flags->on[domain][cbid].exchange(on ? 1 : 0);
-  if (before == 0 && on) flags->count.fetch_add(1);
-  if (before != 0 && !on) flags->count.fetch_sub(1);
+  if (before == 0 && on) flags->count[domain].fetch_add(1);
+  if (before != 0 && !on) flags->count[domain].fetch_sub(1);
 }
 
 void Switches::SetKind(uint32_t kind, bool on) {
@@ -28,10 +28,6 @@ void Switches::SetCallback(uint32_t domain, uint32_t cbid, bool on) { Set(&callb
 
 void Switches::SetDomain(uint32_t domain, bool on) {
   for (uint32_t cbid = 0; cbid < kMaxFunctions; ++cbid) Set(&callbacks_, domain, cbid, on);
-}
-
-bool Switches::Any() const {
-  return kinds_.load() != 0 || api_records_.count.load() != 0 || callbacks_.count.load() != 0;
 }
 
 }  // namespace simgpu::cupti

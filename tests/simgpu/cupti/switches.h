@@ -17,7 +17,6 @@ inline constexpr uint32_t kDomains = CUPTI_CB_DOMAIN_SIZE;
 class Switches {
  public:
   bool KindOn(uint32_t kind) const { return kind < 64 && (kinds_.load(std::memory_order_relaxed) >> kind & 1) != 0; }
-  bool AnyKindOn(uint64_t mask) const { return (kinds_.load(std::memory_order_relaxed) & mask) != 0; }
   void SetKind(uint32_t kind, bool on);
 
   bool ApiRecordOn(uint32_t domain, uint32_t cbid) const { return Flag(api_records_, domain, cbid); }
@@ -27,15 +26,18 @@ class Switches {
   void SetCallback(uint32_t domain, uint32_t cbid, bool on);
   void SetDomain(uint32_t domain, bool on);
 
-  // Whether the hooks have anything to do for this client.
-  bool Any() const;
+  uint64_t kinds() const { return kinds_.load(std::memory_order_relaxed); }
+  // Functions of a domain that have callbacks or records on.
+  uint32_t Functions(uint32_t domain) const {
+    return api_records_.count[domain].load() + callbacks_.count[domain].load();
+  }
 
   std::atomic<bool> latency_timestamps{false};
 
  private:
   struct Flags {
     std::atomic<uint8_t> on[kDomains][kMaxFunctions] = {};
-    std::atomic<uint32_t> count{0};
+    std::atomic<uint32_t> count[kDomains] = {};  // on, by domain
   };
 
   static bool Flag(const Flags& flags, uint32_t domain, uint32_t cbid) {

@@ -17,25 +17,20 @@ constexpr uint64_t kAbsurdNs = 100'000'000'000'000;
 
 }  // namespace
 
-void UnfinishedRecords::Push(const Held& held) {
-  bool look = false;
-  {
-    std::lock_guard lock(mutex_);
-    held_.push_back(held);
-    if (FaultOn(Fault::kEndlessKernel) && held.completed_offset != 0) {
-      // A kernel that spins for ever: one of them, the n-th.
-      static uint64_t kernels = 0;
-      if (++kernels == ActiveFaults().Parameter(Fault::kEndlessKernel)) held_.back().span.end_ns = kNever;
-    }
-    look = held_.size() >= look_again_at_;
-    if (look) look_again_at_ = held_.size() + kBatch;
+bool UnfinishedRecords::AfterAdding(Held* held) {
+  if (FaultOn(Fault::kEndlessKernel) && held->completed_offset != 0) {
+    // A kernel that spins for ever: one of them, the n-th.
+    static uint64_t kernels = 0;
+    if (++kernels == ActiveFaults().Parameter(Fault::kEndlessKernel)) held->span.end_ns = kNever;
   }
-  if (look) ReleaseFinished();
+  if (held_.size() < look_again_at_) return false;
+  look_again_at_ = held_.size() + kBatch;
+  return true;
 }
 
-void UnfinishedRecords::WriteRecord(Held* held, bool finished) {
-  uint64_t begin = StampOf(held->span.begin_ns);
-  uint64_t end = finished ? StampOf(held->span.end_ns) : 0;
+void UnfinishedRecords::FillTimes(Held* held, bool finished, uint64_t stamp_offset_ns) {
+  uint64_t begin = held->span.begin_ns + stamp_offset_ns;
+  uint64_t end = finished ? held->span.end_ns + stamp_offset_ns : 0;
   if (ActiveFaults().bits != 0) {
     if (FaultStrikes(Fault::kZeroTimes)) begin = end = 0;
     if (FaultStrikes(Fault::kReversedTimes)) std::swap(begin, end);
@@ -48,9 +43,6 @@ void UnfinishedRecords::WriteRecord(Held* held, bool finished) {
   std::memcpy(held->bytes + held->start_offset, &begin, sizeof begin);
   std::memcpy(held->bytes + held->end_offset, &end, sizeof end);
   if (held->completed_offset != 0) std::memcpy(held->bytes + held->completed_offset, &end, sizeof end);
-  uint32_t kind;
-  std::memcpy(&kind, held->bytes, sizeof kind);
-  buffers_->Write(kind, held->bytes);
 }
 
 void UnfinishedRecords::Release(uint64_t until_ns, bool also_unfinished) {
@@ -58,9 +50,11 @@ void UnfinishedRecords::Release(uint64_t until_ns, bool also_unfinished) {
   {
     std::lock_guard lock(mutex_);
     const auto finished = [until_ns](const Held& held) { return held.span.end_ns <= until_ns; };
-    if (also_unfinished) {
+    const bool all = also_unfinished || std::all_of(held_.begin(), held_.end(), finished);
+    if (all) {
       released.swap(held_);
-    } else if (FaultOn(Fault::kWithheldBuffers) && !std::all_of(held_.begin(), held_.end(), finished)) {
+      held_.swap(room_);
+    } else if (FaultOn(Fault::kWithheldBuffers)) {
       return;  // one unfinished record withholds all that share its buffer
     } else {
       size_t kept = 0;
@@ -77,7 +71,13 @@ void UnfinishedRecords::Release(uint64_t until_ns, bool also_unfinished) {
     look_again_at_ = held_.size() + kBatch;
   }
   // Unlocked: writing may ask the client for a buffer.
-  for (Held& held : released) WriteRecord(&held, held.span.end_ns <= until_ns);
+  if (released.empty()) return;
+  const uint64_t stamp_offset_ns = StampOffsetNs();
+  for (Held& held : released) FillTimes(&held, held.span.end_ns <= until_ns, stamp_offset_ns);
+  buffers_->WriteMany(released.size(), [&released](size_t i) { return released[i].bytes; });
+  released.clear();
+  std::lock_guard lock(mutex_);
+  if (room_.capacity() < released.capacity()) room_.swap(released);
 }
 
 void UnfinishedRecords::ReleaseFinished() { Release(Simulator::Get().clock().SharedNowNs(), false); }
