@@ -5,19 +5,15 @@
 namespace stallscope::agent {
 namespace {
 
-std::atomic<uint32_t>& CounterOf(uint64_t object) noexcept {
-  return g_waiters[wire::WaiterIndex(object, kWaiterCount)];
-}
-
 void Drop(WaiterEntry* entry) noexcept {
   const uint64_t object = entry->object;
   entry->object = 0;
-  if (object != 0) CounterOf(object).fetch_sub(1, std::memory_order_relaxed);
+  if (object != 0) WaitersOf(object).fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-void AddWaiterOf(ThreadState* state, uint64_t object, uintptr_t frame) noexcept {
+void AddAmongOthers(ThreadState* state, uint64_t object, uintptr_t frame) noexcept {
   uint32_t count = state->waiting_count;
   while (count > 0) {
     WaiterEntry* top = &state->waiting[count - 1];
@@ -38,10 +34,10 @@ void AddWaiterOf(ThreadState* state, uint64_t object, uintptr_t frame) noexcept 
   std::atomic_signal_fence(std::memory_order_release);
   state->waiting[count] = {object, frame};
   // Sequentially consistent: the increment must be visible before the blocking call looks at the object a last time.
-  CounterOf(object).fetch_add(1);
+  WaitersOf(object).fetch_add(1);
 }
 
-void RemoveWaiterOf(ThreadState* state, uint64_t object) noexcept {
+void RemoveAmongOthers(ThreadState* state, uint64_t object) noexcept {
   uint32_t count = state->waiting_count;
   for (uint32_t i = count; i > 0; --i) {
     if (state->waiting[i - 1].object == object) {

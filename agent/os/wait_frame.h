@@ -24,7 +24,7 @@ namespace stallscope::agent {
 
 struct WaitFrame {
   ThreadState* thread = nullptr;  // null: not recorded
-  uint64_t begin_ticks, object;
+  uint64_t begin_ticks, object = 0;
   SavedWait saved;
   wire::OsCall call;
 };
