@@ -5,19 +5,33 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstddef>
+#include <type_traits>
 
+#include "agent/nvtx/previous_tool.h"
 #include "agent/nvtx/ranges.h"
 #include "agent/nvtx/text_ids.h"
 
 namespace stallscope::agent {
 namespace {
 
-// A domain's or a registered string's handle is its string id: nothing to look up, nothing to free.
-uint32_t IdOfHandle(const void* handle) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)); }
+PreviousHandles g_their_handles;  // domains and registered strings
+PreviousHandles g_their_ranges;   // started ranges
+
+// Without another tool a handle is a string id: nothing to look up, nothing to free.
+uint32_t IdOfHandle(const void* handle) {
+  const auto value = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(handle));
+  return static_cast<uint32_t>(FindPreviousTool() == nullptr ? value : g_their_handles.Of(value));
+}
 template <typename Handle>
 Handle HandleOfId(uint32_t id) {
   return reinterpret_cast<Handle>(static_cast<uintptr_t>(id));
 }
+
+// The other tool's function for a slot, or nullptr.
+#define STALLSCOPE_CORE(function) \
+  g_previous_core.At<std::remove_pointer_t<decltype(&function)>>(NVTX_CBID_CORE_##function)
+#define STALLSCOPE_DOMAIN(function) \
+  g_previous_domains.At<std::remove_pointer_t<decltype(&function)>>(NVTX_CBID_CORE2_##function)
 
 RangeLabel LabelOf(uint32_t domain, const nvtxEventAttributes_t* event) {
   RangeLabel label;
@@ -56,55 +70,148 @@ RangeLabel LabelOf(uint32_t domain, const nvtxEventAttributes_t* event) {
 RangeLabel Ascii(const char* text) { return {0, TextId(text), 0}; }
 RangeLabel Wide(const wchar_t* text) { return {0, WideTextId(text), 0}; }
 
-void NVTX_API MarkEx(const nvtxEventAttributes_t* event) { RecordMark(LabelOf(0, event)); }
-void NVTX_API MarkA(const char* text) { RecordMark(Ascii(text)); }
-void NVTX_API MarkW(const wchar_t* text) { RecordMark(Wide(text)); }
-nvtxRangeId_t NVTX_API RangeStartEx(const nvtxEventAttributes_t* event) { return StartRange(LabelOf(0, event)); }
-nvtxRangeId_t NVTX_API RangeStartA(const char* text) { return StartRange(Ascii(text)); }
-nvtxRangeId_t NVTX_API RangeStartW(const wchar_t* text) { return StartRange(Wide(text)); }
-void NVTX_API RangeEnd(nvtxRangeId_t id) { EndRange(id); }
-int NVTX_API RangePushEx(const nvtxEventAttributes_t* event) { return PushRange(LabelOf(0, event)); }
-int NVTX_API RangePushA(const char* text) { return PushRange(Ascii(text)); }
-int NVTX_API RangePushW(const wchar_t* text) { return PushRange(Wide(text)); }
-int NVTX_API RangePop() { return PopRange(0); }
+void NVTX_API MarkEx(const nvtxEventAttributes_t* event) {
+  RecordMark(LabelOf(0, event));
+  if (auto* previous = STALLSCOPE_CORE(MarkEx)) previous(event);
+}
+void NVTX_API MarkA(const char* text) {
+  RecordMark(Ascii(text));
+  if (auto* previous = STALLSCOPE_CORE(MarkA)) previous(text);
+}
+void NVTX_API MarkW(const wchar_t* text) {
+  RecordMark(Wide(text));
+  if (auto* previous = STALLSCOPE_CORE(MarkW)) previous(text);
+}
+// Their id where there is another tool, so that it knows its range at the end.
+nvtxRangeId_t Started(uint64_t ours, bool has_theirs, nvtxRangeId_t theirs) {
+  if (!has_theirs) return ours;
+  g_their_ranges.Add(theirs, ours);
+  return theirs;
+}
+uint64_t OursOf(bool has_theirs, nvtxRangeId_t id) { return has_theirs ? g_their_ranges.Take(id) : id; }
+
+nvtxRangeId_t NVTX_API RangeStartEx(const nvtxEventAttributes_t* event) {
+  auto* previous = STALLSCOPE_CORE(RangeStartEx);
+  return Started(StartRange(LabelOf(0, event)), previous != nullptr, previous != nullptr ? previous(event) : 0);
+}
+nvtxRangeId_t NVTX_API RangeStartA(const char* text) {
+  auto* previous = STALLSCOPE_CORE(RangeStartA);
+  return Started(StartRange(Ascii(text)), previous != nullptr, previous != nullptr ? previous(text) : 0);
+}
+nvtxRangeId_t NVTX_API RangeStartW(const wchar_t* text) {
+  auto* previous = STALLSCOPE_CORE(RangeStartW);
+  return Started(StartRange(Wide(text)), previous != nullptr, previous != nullptr ? previous(text) : 0);
+}
+void NVTX_API RangeEnd(nvtxRangeId_t id) {
+  auto* previous = STALLSCOPE_CORE(RangeEnd);
+  EndRange(OursOf(previous != nullptr, id));
+  if (previous != nullptr) previous(id);
+}
+int NVTX_API RangePushEx(const nvtxEventAttributes_t* event) {
+  const int level = PushRange(LabelOf(0, event));
+  auto* previous = STALLSCOPE_CORE(RangePushEx);
+  return previous != nullptr ? previous(event) : level;
+}
+int NVTX_API RangePushA(const char* text) {
+  const int level = PushRange(Ascii(text));
+  auto* previous = STALLSCOPE_CORE(RangePushA);
+  return previous != nullptr ? previous(text) : level;
+}
+int NVTX_API RangePushW(const wchar_t* text) {
+  const int level = PushRange(Wide(text));
+  auto* previous = STALLSCOPE_CORE(RangePushW);
+  return previous != nullptr ? previous(text) : level;
+}
+int NVTX_API RangePop() {
+  const int level = PopRange(0);
+  auto* previous = STALLSCOPE_CORE(RangePop);
+  return previous != nullptr ? previous() : level;
+}
 
 void NVTX_API DomainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
   RecordMark(LabelOf(IdOfHandle(domain), event));
+  if (auto* previous = STALLSCOPE_DOMAIN(DomainMarkEx)) previous(domain, event);
 }
 nvtxRangeId_t NVTX_API DomainRangeStartEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
-  return StartRange(LabelOf(IdOfHandle(domain), event));
+  auto* previous = STALLSCOPE_DOMAIN(DomainRangeStartEx);
+  return Started(StartRange(LabelOf(IdOfHandle(domain), event)), previous != nullptr,
+                 previous != nullptr ? previous(domain, event) : 0);
 }
-void NVTX_API DomainRangeEnd(nvtxDomainHandle_t, nvtxRangeId_t id) { EndRange(id); }
+void NVTX_API DomainRangeEnd(nvtxDomainHandle_t domain, nvtxRangeId_t id) {
+  auto* previous = STALLSCOPE_DOMAIN(DomainRangeEnd);
+  EndRange(OursOf(previous != nullptr, id));
+  if (previous != nullptr) previous(domain, id);
+}
 int NVTX_API DomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
-  return PushRange(LabelOf(IdOfHandle(domain), event));
+  const int level = PushRange(LabelOf(IdOfHandle(domain), event));
+  auto* previous = STALLSCOPE_DOMAIN(DomainRangePushEx);
+  return previous != nullptr ? previous(domain, event) : level;
 }
-int NVTX_API DomainRangePop(nvtxDomainHandle_t domain) { return PopRange(IdOfHandle(domain)); }
-nvtxStringHandle_t NVTX_API DomainRegisterStringA(nvtxDomainHandle_t, const char* text) {
-  return HandleOfId<nvtxStringHandle_t>(TextId(text));
+int NVTX_API DomainRangePop(nvtxDomainHandle_t domain) {
+  const int level = PopRange(IdOfHandle(domain));
+  auto* previous = STALLSCOPE_DOMAIN(DomainRangePop);
+  return previous != nullptr ? previous(domain) : level;
 }
-nvtxStringHandle_t NVTX_API DomainRegisterStringW(nvtxDomainHandle_t, const wchar_t* text) {
-  return HandleOfId<nvtxStringHandle_t>(WideTextId(text));
+
+// A handle of ours, or theirs with ours noted.
+template <typename Handle>
+Handle Named(uint32_t id, bool has_theirs, Handle theirs) {
+  if (!has_theirs) return HandleOfId<Handle>(id);
+  g_their_handles.Add(reinterpret_cast<uintptr_t>(theirs), id);
+  return theirs;
 }
-nvtxDomainHandle_t NVTX_API DomainCreateA(const char* name) { return HandleOfId<nvtxDomainHandle_t>(TextId(name)); }
+nvtxStringHandle_t NVTX_API DomainRegisterStringA(nvtxDomainHandle_t domain, const char* text) {
+  auto* previous = STALLSCOPE_DOMAIN(DomainRegisterStringA);
+  return Named<nvtxStringHandle_t>(TextId(text), previous != nullptr,
+                                   previous != nullptr ? previous(domain, text) : nullptr);
+}
+nvtxStringHandle_t NVTX_API DomainRegisterStringW(nvtxDomainHandle_t domain, const wchar_t* text) {
+  auto* previous = STALLSCOPE_DOMAIN(DomainRegisterStringW);
+  return Named<nvtxStringHandle_t>(WideTextId(text), previous != nullptr,
+                                   previous != nullptr ? previous(domain, text) : nullptr);
+}
+nvtxDomainHandle_t NVTX_API DomainCreateA(const char* name) {
+  auto* previous = STALLSCOPE_DOMAIN(DomainCreateA);
+  return Named<nvtxDomainHandle_t>(TextId(name), previous != nullptr, previous != nullptr ? previous(name) : nullptr);
+}
 nvtxDomainHandle_t NVTX_API DomainCreateW(const wchar_t* name) {
-  return HandleOfId<nvtxDomainHandle_t>(WideTextId(name));
+  auto* previous = STALLSCOPE_DOMAIN(DomainCreateW);
+  return Named<nvtxDomainHandle_t>(WideTextId(name), previous != nullptr,
+                                   previous != nullptr ? previous(name) : nullptr);
 }
-void NVTX_API DomainDestroy(nvtxDomainHandle_t) {}
+void NVTX_API DomainDestroy(nvtxDomainHandle_t domain) {
+  if (auto* previous = STALLSCOPE_DOMAIN(DomainDestroy)) previous(domain);
+}
 
 // A module's table of slots; an older copy of the header has fewer.
 class SlotTable {
  public:
-  SlotTable(const NvtxExportTableCallbacks* callbacks, NvtxCallbackModule module) {
+  SlotTable(const NvtxExportTableCallbacks* callbacks, NvtxCallbackModule module, PreviousFunctions* previous)
+      : previous_(previous) {
     if (callbacks->GetModuleFunctionTable(module, &slots_, &count_) == 0) count_ = 0;
+    if (count_ > kNvtxSlots) count_ = kNvtxSlots;
+    for (uint32_t i = 0; i < count_; ++i) untouched_[i] = slots_[i] == nullptr ? nullptr : *slots_[i];
   }
+  // After the other tool has filled its slots. One that holds another function than in the libraries before stays the
+  // other tool's: ours could forward to one function only.
   template <typename Function>
   void Set(uint32_t index, Function* function) {
-    if (index < count_ && slots_[index] != nullptr) *slots_[index] = reinterpret_cast<NvtxFunctionPointer>(function);
+    if (index >= count_ || slots_[index] == nullptr) return;
+    const auto ours = reinterpret_cast<NvtxFunctionPointer>(function);
+    NvtxFunctionPointer theirs = *slots_[index];
+    if (theirs != untouched_[index] && theirs != ours) {
+      NvtxFunctionPointer known = nullptr;
+      if (!previous_->slots[index].compare_exchange_strong(known, theirs, std::memory_order_acq_rel) && known != theirs)
+        return;
+    }
+    *slots_[index] = ours;
   }
 
  private:
+  PreviousFunctions* const previous_;
   NvtxFunctionTable slots_ = nullptr;
   unsigned int count_ = 0;
+  NvtxFunctionPointer untouched_[kNvtxSlots] = {};
 };
 
 }  // namespace
@@ -115,7 +222,9 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(N
   if (get_table == nullptr) return 0;
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) return 0;
-  agent::SlotTable core(callbacks, NVTX_CB_MODULE_CORE);
+  agent::SlotTable core(callbacks, NVTX_CB_MODULE_CORE, &agent::g_previous_core);
+  agent::SlotTable domains(callbacks, NVTX_CB_MODULE_CORE2, &agent::g_previous_domains);
+  if (const auto previous = agent::FindPreviousTool()) previous(get_table);
   core.Set(NVTX_CBID_CORE_MarkEx, agent::MarkEx);
   core.Set(NVTX_CBID_CORE_MarkA, agent::MarkA);
   core.Set(NVTX_CBID_CORE_MarkW, agent::MarkW);
@@ -127,7 +236,6 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(N
   core.Set(NVTX_CBID_CORE_RangePushA, agent::RangePushA);
   core.Set(NVTX_CBID_CORE_RangePushW, agent::RangePushW);
   core.Set(NVTX_CBID_CORE_RangePop, agent::RangePop);
-  agent::SlotTable domains(callbacks, NVTX_CB_MODULE_CORE2);
   domains.Set(NVTX_CBID_CORE2_DomainMarkEx, agent::DomainMarkEx);
   domains.Set(NVTX_CBID_CORE2_DomainRangeStartEx, agent::DomainRangeStartEx);
   domains.Set(NVTX_CBID_CORE2_DomainRangeEnd, agent::DomainRangeEnd);

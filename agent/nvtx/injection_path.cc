@@ -6,8 +6,13 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include <atomic>
+
 #include "agent/entry/real_calls.h"
 #include "agent/hot/recorder.h"
+#include "agent/nvtx/previous_tool.h"
+
+extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 
 namespace stallscope::agent {
 namespace {
@@ -28,13 +33,31 @@ char* OwnPath() noexcept {
 }
 
 }  // namespace
+
+NvtxInitializeInjectionNvtxFunc_t FindPreviousTool() noexcept {
+  static std::atomic<void*> found{nullptr};
+  static std::atomic<bool> looked{false};
+  if (!looked.load(std::memory_order_acquire)) {
+    const char* path = STALLSCOPE_REAL(getenv)(kVariable);
+    const char* own = OwnPath();
+    void* tool = path == nullptr || *path == '\0' || (own != nullptr && strcmp(path, own) == 0)
+                     ? nullptr
+                     : dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    void* entry = tool == nullptr ? nullptr : dlsym(tool, "InitializeInjectionNvtx2");
+    if (entry == reinterpret_cast<void*>(&InitializeInjectionNvtx2)) entry = nullptr;
+    found.store(entry, std::memory_order_release);
+    looked.store(true, std::memory_order_release);
+  }
+  return reinterpret_cast<NvtxInitializeInjectionNvtxFunc_t>(found.load(std::memory_order_acquire));
+}
+
 }  // namespace stallscope::agent
 
 extern "C" __attribute__((visibility("default"))) char* stallscope_hook_getenv(const char* name) __asm__("getenv");
 extern "C" char* stallscope_hook_getenv(const char* name) {
   namespace agent = stallscope::agent;
   char* value = STALLSCOPE_REAL(getenv)(name);
-  if (value != nullptr || name[0] != 'N' || strcmp(name, agent::kVariable) != 0) return value;
-  if (!agent::Recording()) return nullptr;
-  return agent::OwnPath();
+  if (name[0] != 'N' || strcmp(name, agent::kVariable) != 0 || !agent::Recording()) return value;
+  char* own = agent::OwnPath();
+  return own != nullptr ? own : value;
 }

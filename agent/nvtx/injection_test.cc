@@ -3,10 +3,14 @@
 #include <nvtx3/nvToolsExt.h>
 //
 #include "agent/cuda/fake_agent.h"
+#include "agent/nvtx/previous_tool.h"
 
 extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 
 namespace stallscope::agent {
+
+NvtxInitializeInjectionNvtxFunc_t FindPreviousTool() noexcept { return nullptr; }
+
 namespace {
 
 const void* NVTX_API ExportTable(uint32_t id) { return NVTX_VERSIONED_IDENTIFIER(nvtxGetExportTable)(id); }
