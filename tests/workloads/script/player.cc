@@ -39,7 +39,12 @@ bool CallByName(const std::string& name) {
 class Player {
  public:
   Player(const Script& script, const PlayOptions& options)
-      : script_(script), options_(options), clock_(options), device_(script, clock_), mutexes_(script.mutexes.size()) {
+      : script_(script),
+        options_(options),
+        clock_(options),
+        device_(script, clock_),
+        handoffs_(clock_, script.threads.size(), options.own_clock),
+        mutexes_(script.mutexes.size()) {
     for (const Queue& queue : script.queues) queues_.emplace_back(queue.capacity);
     sem_init(&ready_, 0, 0);
     sem_init(&go_, 0, 0);
@@ -58,6 +63,7 @@ class Player {
       auto playing = std::make_unique<Playing>();
       playing->player = this;
       playing->thread = &thread;
+      playing->seat.thread = playing_.size();
       pthread_create(&playing->handle, nullptr, &Player::Main, playing.get());
       pthread_setname_np(playing->handle, thread.name.substr(0, kMaxThreadName).c_str());
       playing_.push_back(std::move(playing));
@@ -75,6 +81,7 @@ class Player {
   struct Playing {
     Player* player = nullptr;
     const Thread* thread = nullptr;
+    Seat seat;
     pthread_t handle{};
     std::atomic<const Statement*> now{nullptr};
     PlayCounts counts;
@@ -106,15 +113,17 @@ class Player {
         }
       } else {
         playing->now.store(&s, std::memory_order_relaxed);
-        Do(s, &buffers, &playing->counts);
+        handoffs_.turns().Wait(playing->seat.thread, clock_.NowNs());
+        Do(s, &buffers, &playing->seat, &playing->counts);
         clock_.KeepPace();
       }
     }
     playing->end_ns = clock_.NowNs();
+    handoffs_.turns().Leave(playing->seat.thread);
     sem_post(&done_);
   }
 
-  void Do(const Statement& s, Buffers* buffers, PlayCounts* counts) {
+  void Do(const Statement& s, Buffers* buffers, Seat* seat, PlayCounts* counts) {
     const auto object = static_cast<size_t>(s.object);
     if (s.call_ns != 0) clock_.GiveCallDuration(s.call_ns);
     switch (s.action) {
@@ -157,14 +166,14 @@ class Player {
         device_.Synchronize(s);
         return;
       case Action::kLock:
-        return mutexes_[object].Lock(clock_, &progress_);
+        return mutexes_[object].Lock(seat, &handoffs_);
       case Action::kUnlock:
-        return mutexes_[object].Unlock(clock_);
+        return mutexes_[object].Unlock(&handoffs_);
       case Action::kPut:
-        return queues_[object].Put(clock_, &progress_);
+        return queues_[object].Put(seat, &handoffs_);
       case Action::kTake:
         ++counts->waits;
-        return queues_[object].Take(clock_, &progress_);
+        return queues_[object].Take(seat, &handoffs_);
       case Action::kAlloc:
         return device_.Allocate(s, buffers);
       case Action::kFree:
@@ -191,8 +200,8 @@ class Player {
         --left;
         continue;
       }
-      const uint64_t went_on = progress_.went_on.load();
-      const bool stuck = progress_.waiting.load() == static_cast<int>(left) && went_on == seen;
+      const uint64_t went_on = handoffs_.progress().went_on.load();
+      const bool stuck = handoffs_.progress().waiting.load() == static_cast<int>(left) && went_on == seen;
       stuck_seconds = stuck ? stuck_seconds + 1 : 0;
       seen = went_on;
       if (stuck_seconds < kStuckAfterSeconds) continue;
@@ -231,7 +240,7 @@ class Player {
   const PlayOptions options_;
   PlayClock clock_;
   PlayDevice device_;
-  Progress progress_;
+  Handoffs handoffs_;
   std::deque<PlayMutex> mutexes_;
   std::deque<PlayQueue> queues_;
   std::vector<std::unique_ptr<Playing>> playing_;

@@ -139,6 +139,33 @@ TEST(ScriptPlayer, OwnClock_QueueHandsTimeOver) {
   EXPECT_EQ(kernels[1]["begin_ns"].get<uint64_t>() - kernels[0]["begin_ns"].get<uint64_t>(), 32'000u);
 }
 
+TEST(ScriptPlayer, OwnClock_TwoPlaysAreTheSame) {
+  // Threads share a stream, a mutex and the whole device; who comes first is a matter of their time alone.
+  const auto thread = [](const std::string& name, const std::string& work_us) {
+    return "thread " + name + "\nrepeat 40\nlock m\nwork " + work_us + "us\nlaunch a 3us \"" + name +
+           "\"\nunlock m\nput q\nlaunch b 5us \"" + name + "\"\nsync device\nend\nend\n";
+  };
+  const std::string script = "stream a\nstream b nonblocking\nmutex m\nqueue q capacity=3\n" + thread("t", "7") +
+                             thread("u", "4.3") + thread("v", "11") +
+                             "thread w\nrepeat 120\ntake q\nwork 2us\nend\nend\n";
+  std::vector<std::vector<std::string>> plays;
+  for (int play = 0; play < 3; ++play) {
+    const Outcome outcome = PlayText(script, "--fast");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    std::vector<std::string> begins;
+    uint64_t first_ns = 0;
+    for (const json& kernel : outcome.Operations("kernel")) {
+      const uint64_t begin_ns = kernel["begin_ns"];
+      if (first_ns == 0) first_ns = begin_ns;
+      begins.push_back(kernel["name"].get<std::string>() + " " + std::to_string(begin_ns - first_ns));
+    }
+    plays.push_back(begins);
+  }
+  EXPECT_EQ(plays[0].size(), 240u);
+  EXPECT_EQ(plays[0], plays[1]);
+  EXPECT_EQ(plays[0], plays[2]);
+}
+
 TEST(ScriptPlayer, SeveralDevices_AreAskedFor) {
   const Outcome outcome = PlayText(
       "stream a device=1 nonblocking\nthread t\nlaunch a 1us \"k\"\ncopy a p2p 4096 2us\nsync device a\nend\n", "");
