@@ -183,6 +183,7 @@ void AddGraph(const GraphOperation& operation) {
     }
     for (size_t i = 0; i < operation.exec->nodes.size(); ++i) {
       const GraphNode& node = operation.exec->nodes[i];
+      if (!node.enabled) continue;
       AddOperationFor(&client, {&node.work, operation.stream, operation.correlation_id, operation.queued_ns,
                                 (*operation.node_spans)[i], operation.exec->id, node.id});
     }

@@ -35,6 +35,83 @@ TEST_F(CuptiActivity, Memory_ComesAndGoesWithItsSize) {
   }
 }
 
+TEST_F(CuptiActivity, StreamOrderedMemory_NamesStreamAndPool) {
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2);
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  cudaMemPool_t pool;
+  ASSERT_EQ(cudaMemPoolCreate(&pool, &properties), cudaSuccess);
+  cudaStream_t stream;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  void* device;
+  ASSERT_EQ(cudaMallocFromPoolAsync(&device, 1 << 20, pool, stream), cudaSuccess);
+  cudaFreeAsync(device, stream);
+  cudaStreamSynchronize(stream);
+  cudaMemPoolTrimTo(pool, 0);
+  cudaMemPoolDestroy(pool);
+  uint32_t stream_id = 0;
+  cuptiGetStreamId(nullptr, stream, &stream_id);
+  const auto memory = Records<CUpti_ActivityMemory4>(CUPTI_ACTIVITY_KIND_MEMORY2);
+  ASSERT_EQ(memory.size(), 2u);
+  for (const auto& record : memory) {
+    EXPECT_EQ(record.bytes, 1u << 20);
+    EXPECT_EQ(record.isAsync, 1u);
+    EXPECT_EQ(record.streamId, stream_id);
+    EXPECT_EQ(record.memoryPoolConfig.address, reinterpret_cast<uint64_t>(pool));
+  }
+  EXPECT_EQ(memory[0].memoryPoolConfig.utilizedSize, 1u << 20);
+  std::vector<CUpti_ActivityMemoryPoolOperationType> operations;
+  for (const auto& record : Records<CUpti_ActivityMemoryPool3>(CUPTI_ACTIVITY_KIND_MEMORY_POOL)) {
+    EXPECT_EQ(record.address, reinterpret_cast<uint64_t>(pool));
+    operations.push_back(record.memoryPoolOperationType);
+  }
+  EXPECT_THAT(operations, ElementsAre(CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED,
+                                      CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED,
+                                      CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED));
+  cudaStreamDestroy(stream);
+}
+
+TEST_F(CuptiActivity, PtxModule_IsCompiledAndSaid) {
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_JIT);
+  static const char kPtx[] =
+      "//\n.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry ptx_kernel()\n{\n  ret;\n}\n";
+  cudaFree(nullptr);
+  CUmodule module;
+  ASSERT_EQ(cuModuleLoadData(&module, kPtx), CUDA_SUCCESS);
+  const auto compilations = Records<CUpti_ActivityJit2>(CUPTI_ACTIVITY_KIND_JIT);
+  ASSERT_EQ(compilations.size(), 1u);
+  EXPECT_EQ(compilations[0].jitOperationType, CUPTI_ACTIVITY_JIT_OPERATION_COMPILE);
+  EXPECT_LE(compilations[0].start, compilations[0].end);
+  EXPECT_NE(compilations[0].correlationId, 0u);
+  cuModuleUnload(module);
+}
+
+TEST_F(CuptiActivity, CopyBetweenDevices_HasAKindOfItsOwn) {
+  int devices = 0;
+  cudaGetDeviceCount(&devices);
+  ASSERT_EQ(devices, 2);
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY2);
+  void *from, *to;
+  cudaMalloc(&from, 4096);
+  cudaSetDevice(1);
+  cudaMalloc(&to, 4096);
+  cudaSetDevice(0);
+  ASSERT_EQ(cudaMemcpyPeerAsync(to, 1, from, 0, 4096, nullptr), cudaSuccess);
+  cudaDeviceSynchronize();
+  EXPECT_TRUE(Records<CUpti_ActivityMemcpy6>(CUPTI_ACTIVITY_KIND_MEMCPY).empty());
+  const auto copies = Records<CUpti_ActivityMemcpyPtoP4>(CUPTI_ACTIVITY_KIND_MEMCPY2);
+  ASSERT_EQ(copies.size(), 1u);
+  EXPECT_EQ(copies[0].copyKind, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP);
+  EXPECT_EQ(copies[0].bytes, 4096u);
+  EXPECT_EQ(copies[0].srcDeviceId, 0u);
+  EXPECT_EQ(copies[0].dstDeviceId, 1u);
+  cudaFree(from);
+  cudaFree(to);
+}
+
 TEST_F(CuptiActivity, SynchronizationCallbacks_NameTheStream) {
   struct Seen {
     std::vector<uint32_t> cbids;
@@ -148,6 +225,7 @@ TEST_F(CuptiActivity, BufferRequests_AreSaidAsOverhead) {
 // The program's own NVTX finds the simulated libcupti as its injection library.
 int main(int argc, char** argv) {
   setenv("NVTX_INJECTION64_PATH", "libcupti.so.13", 1);
+  setenv("SIMGPU_DEVICES", "2", 1);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -11,6 +11,8 @@
 #include <unordered_map>
 
 #include "tests/simgpu/core/current.h"
+#include "tests/simgpu/core/pools.h"
+#include "tests/simgpu/core/simulator.h"
 #include "tests/simgpu/cupti/client.h"
 #include "tests/simgpu/cupti/stamp.h"
 
@@ -69,11 +71,10 @@ uint64_t Address(const void* pointer) { return reinterpret_cast<uint64_t>(pointe
 MemoryEvent Allocated(const void* pointer, uint64_t bytes, CUpti_ActivityMemoryKind kind) {
   return {Address(pointer), {bytes, kind, 0}, false, false, kNoStream};
 }
-MemoryEvent AllocatedOnStream(const void* pointer, uint64_t bytes, const void* pool, const void* stream) {
-  // The pool that was not named is the device's own; its address stays unknown here, but not zero.
-  const uint64_t pool_address = pool == nullptr ? Address(CurrentDevice()) : Address(pool);
+MemoryEvent AllocatedOnStream(const void* pointer, uint64_t bytes, const void* stream) {
+  const Pool* pool = Simulator::Get().pools().PoolOf(pointer);
   return {
-      Address(pointer), {bytes, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, pool_address}, false, true, StreamOf(stream)->id()};
+      Address(pointer), {bytes, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, Address(pool)}, false, true, StreamOf(stream)->id()};
 }
 MemoryEvent Freed(uint64_t address) { return {address, TakeKnown(address), true, false, kNoStream}; }
 MemoryEvent FreedOnStream(uint64_t address, const void* stream) {
@@ -105,12 +106,12 @@ std::optional<MemoryEvent> RuntimeEvent(const ApiCall& call) {
     case CUPTI_RUNTIME_TRACE_CBID_cudaMallocAsync_v11020:
     case CUPTI_RUNTIME_TRACE_CBID_cudaMallocAsync_ptsz_v11020: {
       const auto& p = As<cudaMallocAsync_v11020_params>(call);
-      return AllocatedOnStream(*p.devPtr, p.size, nullptr, p.hStream);
+      return AllocatedOnStream(*p.devPtr, p.size, p.hStream);
     }
     case CUPTI_RUNTIME_TRACE_CBID_cudaMallocFromPoolAsync_v11020:
     case CUPTI_RUNTIME_TRACE_CBID_cudaMallocFromPoolAsync_ptsz_v11020: {
       const auto& p = As<cudaMallocFromPoolAsync_v11020_params>(call);
-      return AllocatedOnStream(*p.ptr, p.size, p.memPool, p.stream);
+      return AllocatedOnStream(*p.ptr, p.size, p.stream);
     }
     case CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020:
       return Freed(Address(As<cudaFree_v3020_params>(call).devPtr));
@@ -135,7 +136,7 @@ std::optional<MemoryEvent> DriverEvent(const ApiCall& call) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync:
     case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync_ptsz: {
       const auto& p = As<cuMemAllocAsync_params>(call);
-      return AllocatedOnStream(reinterpret_cast<const void*>(*p.dptr), p.bytesize, nullptr, p.hStream);
+      return AllocatedOnStream(reinterpret_cast<const void*>(*p.dptr), p.bytesize, p.hStream);
     }
     case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
       return Freed(As<cuMemFree_v2_params>(call).dptr);
@@ -167,6 +168,18 @@ std::optional<PoolEvent> PoolEventOf(const ApiCall& call) {
   }
 }
 
+// What a pool looks like now; all zero when it is no more.
+struct PoolState {
+  uint64_t size_bytes = 0, used_bytes = 0, release_threshold_bytes = 0;
+};
+PoolState StateOf(uint64_t address) {
+  auto* pool = reinterpret_cast<Pool*>(address);
+  Pools& pools = Simulator::Get().pools();
+  if (!pools.Exists(pool)) return {};
+  std::lock_guard lock(pools.mutex());
+  return {pool->reserved_bytes, pool->used_bytes, pool->release_threshold_bytes};
+}
+
 void WriteMemory(const MemoryEvent& event, uint32_t correlation_id) {
   CUpti_ActivityMemory4 record;
   std::memset(&record, 0, sizeof record);
@@ -186,6 +199,10 @@ void WriteMemory(const MemoryEvent& event, uint32_t correlation_id) {
   if (event.allocation.pool != 0) {
     record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
     record.memoryPoolConfig.address = event.allocation.pool;
+    const PoolState state = StateOf(event.allocation.pool);
+    record.memoryPoolConfig.releaseThreshold = state.release_threshold_bytes;
+    record.memoryPoolConfig.pool.size = state.size_bytes;
+    record.memoryPoolConfig.utilizedSize = state.used_bytes;
   }
   Clients::Get().Each([&record](Client& client) {
     if (client.KindOn(CUPTI_ACTIVITY_KIND_MEMORY2)) client.Write(record);
@@ -204,6 +221,10 @@ void WritePool(const PoolEvent& event, uint32_t correlation_id) {
   record.minBytesToKeep = event.keep_bytes;
   record.address = event.address;
   record.timestamp = StampNow();
+  const PoolState state = StateOf(event.address);
+  record.size = state.size_bytes;
+  record.releaseThreshold = state.release_threshold_bytes;
+  record.utilizedSize = state.used_bytes;
   Clients::Get().Each([&record](Client& client) {
     if (client.KindOn(CUPTI_ACTIVITY_KIND_MEMORY_POOL)) client.Write(record);
   });
