@@ -110,7 +110,7 @@ def main():
             second = Recorded(folder / "second.stallcap")
             if not first.lost and not second.lost and first.names == second.names:
                 break
-            print(f"once more: {first.lost} and {second.lost} records were lost, {first.names - second.names} not played")
+            print(f"once more: {first.lost} and {second.lost} records were lost, {(first.names - second.names).total()} not seen again")
         print(f"recorded: {first}\nplayed:   {second}\nnotes: {converted['notes']}")
         if first.lost or second.lost:
             print(f"SKIPPED: {first.lost} and {second.lost} records were lost on this busy machine")
