@@ -9,10 +9,13 @@ CHANNELS = {
     "eventfd": "host.ipc", "semaphore": "host.wait_thread", "named_semaphore": "host.wait_thread", "barrier": "host.wait_thread",
     "condition": "host.wait_thread", "futex": "host.wait_thread", "mutex": "host.lock", "robust": "host.lock", "rwlock": "host.lock",
 }
+# Processes without and with a streaming thread: read out of their memory by the collector, or telling it themselves.
+RUNS = [(channel, []) for channel in CHANNELS] + [(channel, ["threads"]) for channel in ("epoll", "tcp", "semaphore", "eventfd")]
 failures = []
-for channel, line in CHANNELS.items():
-    capture = FOLDER / f"{channel}.stallcap"
-    done = tool("run", "--capture", capture, "--", BUILD / "bin/two_processes", channel, STEPS)
+for channel, more in RUNS:
+    line = CHANNELS[channel]
+    capture = FOLDER / f"{channel}{''.join(more)}.stallcap"
+    done = tool("run", "--capture", capture, "--", BUILD / "bin/two_processes", channel, STEPS, *more)
     assert done.returncode == 0, (channel, done)
     report = json.loads(tool("budget", "--json", capture).stdout)
     consumer = [process for process in report["processes"] if process["steps"] > STEPS / 2]
@@ -20,7 +23,7 @@ for channel, line in CHANNELS.items():
     lines = {entry["line"]: entry for entry in consumer[0]["lines"]} if isinstance(consumer[0]["lines"], list) \
         else consumer[0]["lines"]
     note = lines.get(line, {}).get("note", "")
-    print(f"{channel:16} {line:17} {note}")
+    print(f"{channel:16} {' '.join(more):8} {line:17} {note}")
     if "producer[" not in note:
         failures.append((channel, line, note, {name: entry for name, entry in lines.items() if entry.get("ns")}))
 assert not failures, failures

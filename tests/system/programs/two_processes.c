@@ -1,6 +1,7 @@
 /* A process that delivers a token each time another one, "producer", lets it go on.
  *
- * usage: two_processes CHANNEL STEPS     CHANNEL: what lies between the two, see below
+ * usage: two_processes CHANNEL STEPS [threads]     CHANNEL: what lies between the two, see below; threads: each process has
+ * a second thread, and so a streaming thread of the agent
  * The producer sleeps 2 ms a step, then wakes the consumer through the channel; the consumer waits, and marks the step. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -176,6 +177,15 @@ static void consume(int step) {
   if (consumer_fd >= 0 && read(consumer_fd, bytes, is("eventfd") ? 8 : 1) <= 0) exit(4);
 }
 
+static void *idle(void *unused) {
+  for (;;) pause();
+  return unused;
+}
+static void start_idle_thread(int argc) {
+  pthread_t thread;
+  if (argc > 3) pthread_create(&thread, NULL, idle, NULL);
+}
+
 int main(int argc, char **argv) {
   channel = argc > 1 ? argv[1] : "pipe";
   const int steps = argc > 2 ? atoi(argv[2]) : 100;
@@ -184,11 +194,13 @@ int main(int argc, char **argv) {
   const pid_t producer = fork();
   if (producer == 0) {
     prctl(PR_SET_NAME, "producer");
+    start_idle_thread(argc);
     for (int step = 1; step <= steps; ++step) produce(step);
     /* A dead process has no descriptors to look up: both live until the last step has been read. */
     usleep(300000);
     _exit(0);
   }
+  start_idle_thread(argc);
   for (int step = 1; step <= steps; ++step) {
     consume(step);
     stallscope_step(1);
