@@ -100,7 +100,8 @@ void* Memory::AllocateDevice(uint64_t bytes, int device) {
   std::lock_guard lock(mutex_);
   uint64_t& used_bytes = used_bytes_[static_cast<size_t>(device)];
   if (bytes > capacity_bytes_ - used_bytes) return nullptr;
-  void* pointer = device_.Allocate(bytes, kDeviceAlignment, device);
+  // Whole pages of their own, as far as they go: what is shared between processes is shared by the page.
+  void* pointer = device_.Allocate(bytes, bytes >= kPageBytes ? kPageBytes : kDeviceAlignment, device);
   if (pointer != nullptr) used_bytes += RoundUp(bytes == 0 ? 1 : bytes, kDeviceAlignment);
   return pointer;
 }

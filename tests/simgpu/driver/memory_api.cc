@@ -160,4 +160,20 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation 
       Pointer(address), bytes, {static_cast<cudaMemLocationType>(location.type), location.id}, flags, stream));
 }
 
+// The handles of both APIs are 64 bytes without structure.
+CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
+  return AsResult(runtime::cudaIpcGetMemHandle(reinterpret_cast<cudaIpcMemHandle_t*>(handle), Pointer(address)));
+}
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned int flags) {
+  return AsResult(
+      runtime::cudaIpcOpenMemHandle(AsPointers(address), reinterpret_cast<cudaIpcMemHandle_t&>(handle), flags));
+}
+CUresult cuIpcCloseMemHandle(CUdeviceptr address) { return AsResult(runtime::cudaIpcCloseMemHandle(Pointer(address))); }
+CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
+  return AsResult(runtime::cudaIpcGetEventHandle(reinterpret_cast<cudaIpcEventHandle_t*>(handle), event));
+}
+CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
+  return AsResult(runtime::cudaIpcOpenEventHandle(event, reinterpret_cast<cudaIpcEventHandle_t&>(handle)));
+}
+
 }  // namespace simgpu::driver

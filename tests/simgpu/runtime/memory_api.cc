@@ -1,5 +1,6 @@
 // Allocation, pinning and pointer queries.
 #include "runtime_impl.h"
+#include "tests/simgpu/core/ipc.h"
 #include "tests/simgpu/runtime/entry.h"
 
 namespace simgpu::runtime {
@@ -44,6 +45,7 @@ cudaError_t cudaFree(void* pointer) {
   if (pointer == nullptr) return cudaSuccess;
   Simulator& simulator = Simulator::Get();
   simulator.SynchronizeDevice(CurrentDevice(), WaitMode::kSpin);
+  EndSharing(pointer);
   if (!simulator.pools().Free(pointer) && !simulator.memory().FreeDevice(pointer)) return cudaErrorInvalidValue;
   simulator.SpendHostTime(simulator.config().free_ns);
   return cudaSuccess;

@@ -2,6 +2,8 @@
 // memory. No wall clock is asserted on.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -196,6 +198,40 @@ TEST_F(CudaStreams, ManagedMemory_KeepsItsAdvice) {
   EXPECT_EQ(cudaMemPrefetchAsync(pageable, 16, {cudaMemLocationTypeDevice, 0}, 0, stream_), cudaErrorInvalidValue);
   cudaGetLastError();
   cudaFree(managed);
+}
+
+TEST_F(CudaStreams, IpcMemoryAndEvent_AreOneInTwoProcesses) {
+  void* device;
+  char text[32] = "by the parent", back[32] = {};
+  cudaMalloc(&device, 8192);
+  cudaMemcpy(device, text, sizeof text, cudaMemcpyHostToDevice);
+  cudaIpcMemHandle_t memory;
+  cudaIpcEventHandle_t event_handle;
+  cudaEvent_t event;
+  cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventInterprocess);
+  ASSERT_EQ(cudaIpcGetMemHandle(&memory, device), cudaSuccess);
+  ASSERT_EQ(cudaIpcGetEventHandle(&event_handle, event), cudaSuccess);
+  const pid_t child = fork();
+  if (child == 0) {
+    void* shared = nullptr;
+    cudaEvent_t shared_event;
+    char seen[32] = {};
+    const bool opened = cudaIpcOpenMemHandle(&shared, memory, cudaIpcMemLazyEnablePeerAccess) == cudaSuccess &&
+                        cudaIpcOpenEventHandle(&shared_event, event_handle) == cudaSuccess && shared != device;
+    cudaMemcpy(seen, shared, sizeof seen, cudaMemcpyDeviceToHost);
+    cudaMemcpy(shared, "by the child", 13, cudaMemcpyHostToDevice);
+    const bool right = opened && std::strcmp(seen, "by the parent") == 0 &&
+                       cudaEventSynchronize(shared_event) == cudaSuccess &&
+                       cudaIpcCloseMemHandle(shared) == cudaSuccess;
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  cudaMemcpy(back, device, sizeof back, cudaMemcpyDeviceToHost);
+  EXPECT_STREQ(back, "by the child");
+  cudaEventDestroy(event);
+  EXPECT_EQ(cudaFree(device), cudaSuccess);
 }
 
 }  // namespace
