@@ -11,6 +11,8 @@
 #include "collector/budget/cpu_shortage.h"
 #include "collector/budget/late_steps.h"
 #include "collector/budget/report_text.h"
+#include "collector/governor/graph_mix.h"
+#include "collector/steps/batch_composition.h"
 #include "collector/steps/step_finder.h"
 #include "collector/timeline/host_wakes.h"
 #include "collector/timeline/poll_partners.h"
@@ -65,6 +67,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
         names_(names),
         options_(options),
         timeline_(&names_),
+        graph_mix_(&names_),
         finder_({options.vocabulary, options.merge_kernel_threshold}),
         attribution_(&timeline_, &finder_.contexts(), {options.skew_margin_ns, kSettleNs}) {
     simulated_gpu_ = process.simulated_gpu;
@@ -101,6 +104,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   }
   void OnGpuOp(const GpuOpEvent& op) override {
     timeline_.AddGpuOp(op);
+    graph_mix_.OnOp(op);
     if (op.end > closed_until_begin_ && op.begin < closed_until_) {
       CountLate();
       late_record_came_ = true;
@@ -109,6 +113,9 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   }
   void OnRange(const RangeEvent& range) override {
     ++range_events_;
+    if (range.kind == wire::RangeKind::kPush || range.kind == wire::RangeKind::kStartEnd) {
+      batches_.OnRange(names_.String(range.text));
+    }
     if (range.kind == wire::RangeKind::kStepMarker || range.kind == wire::RangeKind::kEngineDecode ||
         range.kind == wire::RangeKind::kEngineToken) {
       ranges_.push_back(range);
@@ -189,6 +196,8 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   ThreadNumbers names_;  // from here on a thread is its number of this
   const AnalysisOptions options_;
   Timeline timeline_;
+  GraphMix graph_mix_;
+  BatchTotals batches_;
   PollPartners poll_partners_;
   CpuShortage cpu_shortage_;
   StepFinder finder_;
@@ -516,8 +525,10 @@ ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
   report.begin = sums.first_begin;
   report.end = sums.last_end;
   report.wall_ns = sums.wall_ns;
+  LineSums lines = sums.lines;
+  const std::string graph_split = graph_mix_.Split(timeline_.latest(), &lines);
   for (size_t i = 0; i < kLineCount; ++i) {
-    report.lines[i].ns = sums.lines[i];
+    report.lines[i].ns = lines[i];
     report.lines[i].hidden_ns = sums.hidden[i];
     const Cause& cause = sums.notes[i].Largest();
     if (cause.key != 0 && cause.ns * 2 >= sums.lines[i]) report.lines[i].note = TextOfCause(cause, &names_);
@@ -540,6 +551,8 @@ ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
   if (health_.process_cpu_ns > 0) {
     report.agent_cost_share = static_cast<double>(health_.agent_cpu_ns) / static_cast<double>(health_.process_cpu_ns);
   }
+  if (std::string batches = batches_.Describe(); !batches.empty()) report.notices.push_back(std::move(batches));
+  if (!graph_split.empty()) report.notices.push_back(graph_split);
   if (!cupti_notice_.empty()) report.notices.push_back(cupti_notice_);
   for (std::string& line : cpu_shortage_.Lines(window_ns, now)) report.notices.push_back(std::move(line));
   if (window_ns > 0 && now - window_end >= kLagWorthSayingNs) {

@@ -21,6 +21,7 @@ STAGES = [
     ("base",),
     ("ingest",),
     ("timeline",),
+    ("governor",),
     ("steps",),
     ("windows",),
     ("budget",),
