@@ -160,6 +160,20 @@ TEST_F(CollectorTest, GarbageAfterHello_KeepsWhatCameBefore) {
   EXPECT_EQ(Waits(), 5u);
 }
 
+TEST_F(CollectorTest, IdentityFromAProcess_IsNotBelieved) {
+  Start();
+  TestAgent agent(options.socket_path);
+  agent.SendHello(1);
+  v1::Frame frame;
+  v1::Intern::Identity* identity = frame.mutable_intern()->add_identities();
+  identity->set_value(0x1000);
+  identity->set_reaches("unix 1");
+  agent.SendBytes(Framed(frame));
+  agent.SendWaits(3, 0);
+  ASSERT_TRUE(Eventually([&] { return Waits() == 3; }));
+  EXPECT_EQ(collector->Report(0).processes.at(0).health.clamped, 0u) << "no identity reached the analysis";
+}
+
 TEST_F(CollectorTest, PeerThatDiesInsideAFrame_KeepsTheWholeFrames) {
   Start();
   {

@@ -63,6 +63,11 @@ bool ProcessSession::streaming() const {
 absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view bytes, HostNs now) {
   if (finished_) return absl::OkStatus();
   last_frame_at_ = latest_now_ = now;
+  if (frame.intern().identities_size() > 0) {
+    // Ours to say: a process could pass itself off as the waker of another one's waits.
+    ++refused_frames_;
+    return absl::InvalidArgumentError("a process says what its objects are for others");
+  }
   if (capture_ != nullptr) capture_->AppendSerialized(process_, bytes, TimeOf(frame));
   switch (frame.body_case()) {
     case v1::Frame::kState:

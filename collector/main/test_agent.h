@@ -20,6 +20,7 @@ class CountingAnalysis final : public ProcessAnalysis {
   void OnWait(const WaitEvent&) override { ++waits; }
   void OnThreadSample(const ThreadSampleEvent&) override { ++samples; }
   void OnLoss(const LossEvent& loss) override { lost += loss.records; }
+  void OnIdentity(const IdentityEvent&) override { ++identities; }
   void Advance(HostNs) override {}
   void Finish() override {}
   ProcessReport Report(int64_t, HostNs) const override {
@@ -28,10 +29,11 @@ class CountingAnalysis final : public ProcessAnalysis {
     report.health.events = waits;
     report.health.dropped = lost;
     report.health.unmatched = samples;
+    report.health.clamped = identities;
     return report;
   }
   void SetStepObserver(StepObserver, void*) override {}
-  uint64_t waits = 0, lost = 0, samples = 0;
+  uint64_t waits = 0, lost = 0, samples = 0, identities = 0;
 };
 
 inline std::string Framed(const v1::Frame& frame) {

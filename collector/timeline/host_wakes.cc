@@ -30,11 +30,15 @@ void HostWakes::OnIdentity(Member member, const IdentityEvent& identity) {
   const auto found = entry.objects.find(identity.object);
   if (found != entry.objects.end()) {
     Forget(member, identity.object, found->second);
+    entry.names -= found->second.reached_by.size();
     entry.objects.erase(found);
   }
-  if (entry.objects.size() >= kMaxObjects || (identity.reaches.empty() && identity.reached_by.empty())) return;
+  if (entry.objects.size() >= kMaxObjects || entry.names + identity.reached_by.size() > kMaxNames ||
+      (identity.reaches.empty() && identity.reached_by.empty()))
+    return;
   Known& known = entry.objects[identity.object];
   known.reaches = std::string(identity.reaches);
+  entry.names += identity.reached_by.size();
   for (const std::string_view name : identity.reached_by) {
     known.reached_by.emplace_back(name);
     waits_at_[known.reached_by.back()].push_back({member, identity.object});

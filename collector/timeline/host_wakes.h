@@ -6,7 +6,7 @@
 // own to itself where its agent could not know that both ends are here: loopback TCP.
 //
 // Written by: the analyses of the processes, on one thread. The object outlives all of them. Memory is bounded by kMaxObjects
-// a process. A wake-up that comes before the names of its object are known is not handed on.
+// and kMaxNames a process. A wake-up that comes before the names of its object are known is not handed on.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace stallscope {
 class HostWakes {
  public:
   using Member = uint32_t;
-  static constexpr size_t kMaxObjects = 1 << 14;
+  static constexpr size_t kMaxObjects = 1 << 14, kMaxNames = 1 << 16;
 
   // One process, as others see it.
   class Process {
@@ -58,6 +58,7 @@ class HostWakes {
   struct Entry {
     Process* process = nullptr;
     absl::flat_hash_map<uint64_t, Known> objects;
+    size_t names = 0;
   };
   void Forget(Member member, uint64_t object, const Known& known);
 
