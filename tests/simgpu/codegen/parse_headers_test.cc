@@ -35,5 +35,22 @@ TEST(NewestByFunction, LaterVersionWins) {
   EXPECT_EQ(newest.at("cudaA_v2").number, 9);
 }
 
+TEST(FunctionForms, VersionsGoToTheFormsOfTheirAge) {
+  const auto versions = ParseFunctionVersions(
+      "typedef CUresult (CUDAAPI *PFN_cuMemAdvise_v8000)(int);\ntypedef CUresult (CUDAAPI "
+      "*PFN_cuMemAdvise_v12020)(int);"
+      "\ntypedef CUresult (CUDAAPI *PFN_cuMemcpy_v7000_ptds)(int);\ntypedef CUresult (CUDAAPI "
+      "*PFN_cuMemcpy_v4000)(int);");
+  const std::vector<FunctionForm> forms =
+      FunctionForms(versions, {{"cuMemAdvise", {}}, {"cuMemAdvise_v2", {}}, {"cuMemcpy", {}}, {"cuMemcpy_ptds", {}}});
+  ASSERT_EQ(forms.size(), 3u);
+  EXPECT_EQ(forms[0].exported, "cuMemAdvise_v2");
+  EXPECT_EQ(forms[0].since_version, 12020);
+  EXPECT_EQ(forms[1].exported, "cuMemAdvise");
+  EXPECT_EQ(forms[1].since_version, 8000);
+  EXPECT_EQ(forms[2].function, "cuMemcpy");
+  EXPECT_EQ(forms[2].since_version, 4000);
+}
+
 }  // namespace
 }  // namespace simgpu::codegen

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "tests/simgpu/core/fake_clock.h"
 #include "tests/simgpu/core/simulator.h"
 
@@ -51,10 +53,10 @@ TEST_F(GivenTimes, WaitLongerThanItsWork_OverWaits) {
 }
 
 TEST_F(GivenTimes, GraphNodes_TakeTheirTimesInOneLaunch) {
-  Graph* graph = NewGraph();
-  AppendNode(graph, Kernels(), {});
-  AppendNode(graph, Kernels(), {0});
-  GraphExec* exec = Instantiate(*graph);
+  const std::unique_ptr<Graph> graph(NewGraph());
+  AppendNode(graph.get(), Kernels(), {});
+  AppendNode(graph.get(), Kernels(), {0});
+  const std::unique_ptr<GraphExec> exec(Instantiate(*graph));
   std::vector<Span> spans;
   const uint64_t durations_ns[] = {123, 456};
   simgpu_next_graph_durations(durations_ns, 2);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "tests/simgpu/core/fake_clock.h"
 #include "tests/simgpu/core/simulator.h"
 
@@ -69,7 +71,8 @@ TEST_F(Given, CapturedNodes_KeepTheirTimingFromTheGraphsBegin) {
   simgpu_next_duration(40);
   simgpu_next_begin(75);
   simulator_.Submit(stream_, Kernel());
-  const GraphExec* exec = Instantiate(*simulator_.EndCapture(stream_));
+  const std::unique_ptr<Graph> graph(simulator_.EndCapture(stream_));
+  const std::unique_ptr<GraphExec> exec(Instantiate(*graph));
   std::vector<Span> nodes;
   const Span whole = device_.EnqueueGraph(stream_, *exec, &nodes);
   EXPECT_EQ(whole.begin_ns, kStartNs + 200);

@@ -38,6 +38,10 @@ AddressRange::AddressRange(uint64_t bytes) {
   }
 }
 
+AddressRange::~AddressRange() {
+  if (base_ != 0) munmap(reinterpret_cast<void*>(base_), bytes_);
+}
+
 void* AddressRange::Allocate(uint64_t bytes, uint64_t alignment, int device) {
   bytes = RoundUp(bytes == 0 ? 1 : bytes, kDeviceAlignment);
   for (auto hole = free_.begin(); hole != free_.end(); ++hole) {
@@ -95,6 +99,12 @@ Memory::Memory(uint64_t capacity_bytes_of_a_device, int devices)
       device_(kAddressSpaceBytes),
       managed_(kManagedSpaceBytes),
       used_bytes_(static_cast<size_t>(devices), 0) {}
+
+Memory::~Memory() {
+  for (const auto& [begin, range] : pinned_) {
+    if (!range.registered) std::free(reinterpret_cast<void*>(begin));
+  }
+}
 
 void* Memory::AllocateDevice(uint64_t bytes, int device) {
   std::lock_guard lock(mutex_);

@@ -24,6 +24,7 @@ class AddressRange {
   explicit AddressRange(uint64_t bytes);
   AddressRange(const AddressRange&) = delete;
   AddressRange& operator=(const AddressRange&) = delete;
+  ~AddressRange();
 
   bool Contains(const void* pointer) const {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
@@ -48,6 +49,9 @@ class AddressRange {
 class Memory {
  public:
   explicit Memory(uint64_t capacity_bytes_of_a_device, int devices = 1);
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory();
 
   void* AllocateDevice(uint64_t bytes, int device = 0);  // null: out of device memory
   bool FreeDevice(void* pointer);                        // also managed; false: unknown pointer
