@@ -4,10 +4,12 @@
 usage: convert_test.py BUILD
 Every script is checked by script_player, and some are played there.
 """
+import atexit
 import gzip
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -25,6 +27,7 @@ from trace import Call, Op, Refused, Trace, Wait, does
 
 BUILD = pathlib.Path(sys.argv.pop(1))
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="stallscope-convert-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
 
 def player(text, *options):

@@ -8,9 +8,11 @@ is also played, and what the simulated GPU did is compared in the same way.
 usage: public_traces_test.py BUILD
 STALLSCOPE_DATA names the collection (default: shared/data beside the source tree). Exit code 77 (skipped) without it.
 """
+import atexit
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ ROOT = HERE.parents[3]
 BUILD = pathlib.Path(sys.argv.pop(1))
 DATA = pathlib.Path(os.environ.get("STALLSCOPE_DATA", ROOT.parent / "shared/data"))
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="stallscope-traces-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 GAP_NS = 20_000
 NO_LENGTH = "pieces of work of no length: 1 ns"
 
