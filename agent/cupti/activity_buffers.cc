@@ -3,9 +3,9 @@
 
 #include "agent/cuda/call_record.h"
 #include "agent/cupti/keeper_thread.h"
-#include "agent/cupti/library_clock.h"
 #include "agent/cupti/own_cost.h"
 #include "agent/cupti/session_state.h"
+#include "agent/entry/lifecycle.h"
 #include "agent/hot/process_state.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
@@ -56,7 +56,13 @@ void CUPTIAPI Complete(CUcontext context, uint32_t stream_id, uint8_t* buffer, s
   {
     const MayRecord may_record;
     UseBigRing();
-    session.decoder.SetClockOffset(session.own_clock ? 0 : LibraryClockOffset(&session.cupti));
+    LibraryClock& clock = session.decoder.clock();
+    if (session.own_clock) {
+      clock.UseOwn();
+    } else if (session.phase.load(std::memory_order_acquire) == CuptiPhase::kActive) {
+      clock.Measure(&session.cupti);
+    }
+    SetGpuClockUncertainty(clock.uncertainty_ns());
     session.operations.fetch_add(session.decoder.Decode(buffer, valid_bytes, MonotonicNs()), std::memory_order_relaxed);
   }
   {

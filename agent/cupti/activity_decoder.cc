@@ -137,8 +137,8 @@ bool ActivityDecoder::CheckTimes(uint64_t start, uint64_t end, uint32_t correlat
     Count(Counter::kGpuReversedTime);
     return false;
   }
-  const uint64_t begin_ns = start + static_cast<uint64_t>(clock_offset_ns_.load(std::memory_order_relaxed));
-  if (begin_ns > now.ns + kClockMarginNs || end - start > now.ns + kClockMarginNs - begin_ns) {
+  const uint64_t begin_ns = clock_.ToMonotonic(start), end_ns = clock_.ToMonotonic(end);
+  if (end_ns < begin_ns || end_ns > now.ns + kClockMarginNs) {
     Count(Counter::kGpuOtherClock);
     return false;
   }
@@ -149,7 +149,7 @@ bool ActivityDecoder::CheckTimes(uint64_t start, uint64_t end, uint32_t correlat
     Count(Counter::kGpuBeforeLaunch);
     return false;
   }
-  *span = {begin_ns, end - start};
+  *span = {begin_ns, end_ns - begin_ns};
   return true;
 }
 

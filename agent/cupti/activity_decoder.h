@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "agent/cupti/launch_times.h"
+#include "agent/cupti/library_clock.h"
 #include "agent/cupti/name_ids.h"
 #include "agent/cupti/record_sizes.h"
 
@@ -27,8 +28,8 @@ class ActivityDecoder {
   // registered.
   void UseParser(const RecordParser& parser, const RecordSizes& sizes) noexcept;
 
-  // What is added to the library's timestamps to make CLOCK_MONOTONIC of them; 0 with our timestamp callback.
-  void SetClockOffset(int64_t offset_ns) noexcept { clock_offset_ns_.store(offset_ns, std::memory_order_relaxed); }
+  // What makes CLOCK_MONOTONIC of the library's timestamps.
+  LibraryClock& clock() noexcept { return clock_; }
 
   // Whether grid and block sizes are recorded (level kernels and above).
   void SetShapes(bool shapes) noexcept { shapes_.store(shapes, std::memory_order_relaxed); }
@@ -66,7 +67,7 @@ class ActivityDecoder {
   RecordSizes sizes_;
   uint64_t process_start_ns_ = 0;
   bool simulated_gpu_ = false;
-  std::atomic<int64_t> clock_offset_ns_{0};
+  LibraryClock clock_;
   std::atomic<bool> shapes_{false};
   NameIds names_;
   LaunchTimes launch_times_;

@@ -180,7 +180,13 @@ TEST_F(Decoder, BadTimes_AreCountedAndMakeNoRecord) {
 }
 
 TEST_F(Decoder, LibraryClock_IsShiftedToOurs) {
-  decoder_.SetClockOffset(-1'000'000'000'000);
+  CuptiInterface cupti;
+  cupti.functions.cuptiGetTimestamp = [](uint64_t* now) {
+    *now = Fake().ticks + 1'000'000'000'000;
+    return CUPTI_SUCCESS;
+  };
+  Fake().ticks_per_reading = 0;
+  decoder_.clock().Measure(&cupti);
   bytes_.Add(Kernel(kStart + 1'000'000'000'000, kEnd + 1'000'000'000'000));
   EXPECT_EQ(Decode(), 1u);
   ASSERT_EQ(records().size(), 1u);

@@ -48,6 +48,9 @@ CostOrders TakeCostOrders() noexcept;
 // it. Any agent thread.
 void ShowLevel(uint8_t level, const char* why) noexcept;
 
+// How far times of GPU records may be off, for Clock frames; 0: they come from our own clock. Any agent thread.
+void SetGpuClockUncertainty(uint64_t uncertainty_ns) noexcept;
+
 // Called before the process says goodbye, on the thread that ends it: `exec` false when it ends (exit, _exit, the last
 // destructors), true before an exec, which may still fail. At most 8 of them; each must return soon. cupti: the last
 // flush.

@@ -15,6 +15,7 @@ constinit std::atomic<DetachFunction> g_detach[kMostListeners] = {};
 constinit std::atomic<BeforeGoodbye> g_before_goodbye[kMostListeners] = {};
 
 constinit std::atomic<uint32_t> g_cost_limit_ppm{10'000}, g_node_window_ms{0};
+constinit std::atomic<uint64_t> g_gpu_clock_uncertainty_ns{0};
 
 template <typename Function>
 void Register(std::atomic<Function>* table, Function function) noexcept {
@@ -63,6 +64,11 @@ void SetCostOrders(uint32_t limit_ppm, uint32_t node_window_ms) noexcept {
 CostOrders TakeCostOrders() noexcept {
   return {g_cost_limit_ppm.load(std::memory_order_relaxed), g_node_window_ms.exchange(0, std::memory_order_relaxed)};
 }
+
+void SetGpuClockUncertainty(uint64_t uncertainty_ns) noexcept {
+  g_gpu_clock_uncertainty_ns.store(uncertainty_ns, std::memory_order_relaxed);
+}
+uint64_t GpuClockUncertaintyNs() noexcept { return g_gpu_clock_uncertainty_ns.load(std::memory_order_relaxed); }
 
 void RunStreamingRounds(uint64_t now_ns) noexcept {
   for (auto& entry : g_rounds) {

@@ -9,12 +9,15 @@ namespace stallscope::agent {
 inline constexpr uint32_t kStateLevel = 1;
 inline constexpr uint32_t kStateDetached = 8;
 inline constexpr uint32_t kStateStreaming = 10;
+inline constexpr uint32_t kStateDrained = 12;
 
 // Writes the control word and tells the listeners (AddLevelChanged). Streaming thread.
 void SetLevel(uint8_t level) noexcept;
 
 // Remembers what a Control frame asked for. Streaming thread.
 void SetCostOrders(uint32_t limit_ppm, uint32_t node_window_ms) noexcept;
+
+uint64_t GpuClockUncertaintyNs() noexcept;
 
 // Runs what AddStreamingRound registered. Streaming thread.
 void RunStreamingRounds(uint64_t now_ns) noexcept;

@@ -5,6 +5,7 @@
 #include "agent/hot/process_state.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/stream/hello.h"
+#include "agent/stream/level.h"
 #include "agent/stream/streamer.h"
 
 namespace stallscope::agent {
@@ -24,7 +25,17 @@ void Streamer::WriteClock(uint64_t now_ns) noexcept {
   output_.Uint(1, now_ns);
   output_.Uint(2, ClockNs(CLOCK_REALTIME) - (ClockNs(CLOCK_MONOTONIC) - now_ns));
   output_.Uint(3, g_header->clock.uncertainty_ns);
+  output_.Uint(4, GpuClockUncertaintyNs());
   output_.EndMessage(clock);
+  output_.EndFrame(frame);
+}
+
+void Streamer::WriteDrained(uint64_t now_ns) noexcept {
+  const uint64_t frame = output_.BeginFrame();
+  const uint64_t state = output_.BeginMessage(kFrameState);
+  output_.Uint(1, kStateDrained);
+  output_.Uint(2, now_ns);
+  output_.EndMessage(state);
   output_.EndFrame(frame);
 }
 
