@@ -25,7 +25,17 @@ SIMGPU_EXPORT const char* CUDARTAPI cudaGetErrorName(cudaError_t error) {
     SIMGPU_NAME(cudaErrorStreamCaptureUnsupported);
     SIMGPU_NAME(cudaErrorStreamCaptureUnmatched);
     SIMGPU_NAME(cudaErrorStreamCaptureUnjoined);
+    SIMGPU_NAME(cudaErrorStreamCaptureInvalidated);
+    SIMGPU_NAME(cudaErrorStreamCaptureImplicit);
     SIMGPU_NAME(cudaErrorGraphExecUpdateFailure);
+    SIMGPU_NAME(cudaErrorPeerAccessAlreadyEnabled);
+    SIMGPU_NAME(cudaErrorPeerAccessNotEnabled);
+    SIMGPU_NAME(cudaErrorInvalidPitchValue);
+    SIMGPU_NAME(cudaErrorSymbolNotFound);
+    SIMGPU_NAME(cudaErrorInvalidKernelImage);
+    SIMGPU_NAME(cudaErrorInsufficientDriver);
+    SIMGPU_NAME(cudaErrorOperatingSystem);
+    SIMGPU_NAME(cudaErrorFileNotFound);
 #undef SIMGPU_NAME
     default:
       return "cudaErrorUnknown";

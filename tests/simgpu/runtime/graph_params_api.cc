@@ -70,6 +70,20 @@ cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* destinati
   return cudaSuccess;
 }
 
+cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void* symbol, const void* source,
+                                                 size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  void* address = nullptr;
+  if (const cudaError_t error = runtime::cudaGetSymbolAddress(&address, symbol); error != cudaSuccess) return error;
+  return runtime::cudaGraphMemcpyNodeSetParams1D(node, static_cast<char*>(address) + offset, source, bytes, kind);
+}
+
+cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* destination, const void* symbol,
+                                                   size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  void* address = nullptr;
+  if (const cudaError_t error = runtime::cudaGetSymbolAddress(&address, symbol); error != cudaSuccess) return error;
+  return runtime::cudaGraphMemcpyNodeSetParams1D(node, destination, static_cast<char*>(address) + offset, bytes, kind);
+}
+
 cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* parameters) {
   const auto* fill = WorkOf<FillWork>(node);
   if (fill == nullptr || parameters == nullptr) return cudaErrorInvalidValue;

@@ -70,4 +70,11 @@ cudaError_t cudaMemcpyFromSymbol(void* destination, const void* symbol, size_t b
   return runtime::cudaMemcpy(destination, static_cast<const char*>(found.address) + offset, bytes, kind);
 }
 
+cudaError_t cudaMemcpyFromSymbolAsync(void* destination, const void* symbol, size_t bytes, size_t offset,
+                                      cudaMemcpyKind kind, cudaStream_t stream) {
+  const Symbol found = FindSymbol(symbol);
+  if (found.address == nullptr) return cudaErrorInvalidSymbol;
+  return runtime::cudaMemcpyAsync(destination, static_cast<const char*>(found.address) + offset, bytes, kind, stream);
+}
+
 }  // namespace simgpu::runtime
