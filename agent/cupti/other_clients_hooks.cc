@@ -74,7 +74,7 @@ Function* RealCupti(std::atomic<void*>* cached, const char* name) noexcept {
 
 }  // namespace
 
-#define STALLSCOPE_REAL_CUPTI(name, parameters)                         \
+#define STALLSCOPE_FIND_REAL(name, parameters)                          \
   static std::atomic<void*> cached{nullptr};                            \
   auto* const real = RealCupti<CUptiResult parameters>(&cached, #name); \
   if (real == nullptr) return kNoLibrary;                               \
@@ -82,7 +82,7 @@ Function* RealCupti(std::atomic<void*>* cached, const char* name) noexcept {
 
 STALLSCOPE_EXPORT(CUptiResult, cuptiSubscribe,
                   (CUpti_SubscriberHandle * subscriber, CUpti_CallbackFunc callback, void* user_data)) {
-  STALLSCOPE_REAL_CUPTI(cuptiSubscribe, (CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*));
+  STALLSCOPE_FIND_REAL(cuptiSubscribe, (CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*));
   const bool noted = LetGo(return_address);
   if (noted) g_other_clients.UsedProcessWide();
   const CUptiResult result = real(subscriber, callback, user_data);
@@ -93,8 +93,8 @@ STALLSCOPE_EXPORT(CUptiResult, cuptiSubscribe,
 STALLSCOPE_EXPORT(CUptiResult, cuptiSubscribe_v2,
                   (CUpti_SubscriberHandle * subscriber, CUpti_CallbackFunc callback, void* user_data,
                    const SubscriberParams* parameters)) {
-  STALLSCOPE_REAL_CUPTI(cuptiSubscribe_v2,
-                        (CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, const SubscriberParams*));
+  STALLSCOPE_FIND_REAL(cuptiSubscribe_v2,
+                       (CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, const SubscriberParams*));
   const bool shared = parameters != nullptr &&
                       parameters->struct_bytes > offsetof(SubscriberParams, allow_multiple_subscribers) &&
                       parameters->allow_multiple_subscribers != 0;
@@ -107,7 +107,7 @@ STALLSCOPE_EXPORT(CUptiResult, cuptiSubscribe_v2,
 }
 
 STALLSCOPE_EXPORT(CUptiResult, cuptiUnsubscribe, (CUpti_SubscriberHandle subscriber)) {
-  STALLSCOPE_REAL_CUPTI(cuptiUnsubscribe, (CUpti_SubscriberHandle));
+  STALLSCOPE_FIND_REAL(cuptiUnsubscribe, (CUpti_SubscriberHandle));
   const bool noted = Note(return_address);
   const CUptiResult result = real(subscriber);
   if (noted && result == CUPTI_SUCCESS) g_other_clients.Unsubscribed();
@@ -116,14 +116,14 @@ STALLSCOPE_EXPORT(CUptiResult, cuptiUnsubscribe, (CUpti_SubscriberHandle subscri
 
 STALLSCOPE_EXPORT(CUptiResult, cuptiActivityRegisterCallbacks,
                   (CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)) {
-  STALLSCOPE_REAL_CUPTI(cuptiActivityRegisterCallbacks,
-                        (CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc));
+  STALLSCOPE_FIND_REAL(cuptiActivityRegisterCallbacks,
+                       (CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc));
   if (LetGo(return_address)) g_other_clients.UsedProcessWide();
   return real(request, complete);
 }
 
 STALLSCOPE_EXPORT(CUptiResult, cuptiActivityEnable, (CUpti_ActivityKind kind)) {
-  STALLSCOPE_REAL_CUPTI(cuptiActivityEnable, (CUpti_ActivityKind));
+  STALLSCOPE_FIND_REAL(cuptiActivityEnable, (CUpti_ActivityKind));
   const bool noted = LetGo(return_address);
   const CUptiResult result = real(kind);
   if (noted && result == CUPTI_SUCCESS) g_other_clients.Enabled(kind);
@@ -131,7 +131,7 @@ STALLSCOPE_EXPORT(CUptiResult, cuptiActivityEnable, (CUpti_ActivityKind kind)) {
 }
 
 STALLSCOPE_EXPORT(CUptiResult, cuptiActivityEnableAndDump, (CUpti_ActivityKind kind)) {
-  STALLSCOPE_REAL_CUPTI(cuptiActivityEnableAndDump, (CUpti_ActivityKind));
+  STALLSCOPE_FIND_REAL(cuptiActivityEnableAndDump, (CUpti_ActivityKind));
   const bool noted = LetGo(return_address);
   const CUptiResult result = real(kind);
   if (noted && result == CUPTI_SUCCESS) g_other_clients.Enabled(kind);
@@ -139,14 +139,14 @@ STALLSCOPE_EXPORT(CUptiResult, cuptiActivityEnableAndDump, (CUpti_ActivityKind k
 }
 
 STALLSCOPE_EXPORT(CUptiResult, cuptiActivityDisable, (CUpti_ActivityKind kind)) {
-  STALLSCOPE_REAL_CUPTI(cuptiActivityDisable, (CUpti_ActivityKind));
+  STALLSCOPE_FIND_REAL(cuptiActivityDisable, (CUpti_ActivityKind));
   // Ours too would be off: it comes back with everything else that the agent needs.
   if (LetGo(return_address)) g_other_clients.Disabled(kind);
   return real(kind);
 }
 
 STALLSCOPE_EXPORT(CUptiResult, cuptiActivityRegisterTimestampCallback, (CUpti_TimestampCallbackFunc callback)) {
-  STALLSCOPE_REAL_CUPTI(cuptiActivityRegisterTimestampCallback, (CUpti_TimestampCallbackFunc));
+  STALLSCOPE_FIND_REAL(cuptiActivityRegisterTimestampCallback, (CUpti_TimestampCallbackFunc));
   const bool noted = LetGo(return_address);
   const CUptiResult result = real(callback);
   if (noted && result == CUPTI_SUCCESS) g_other_clients.RegisteredClock();
@@ -154,7 +154,7 @@ STALLSCOPE_EXPORT(CUptiResult, cuptiActivityRegisterTimestampCallback, (CUpti_Ti
 }
 
 STALLSCOPE_EXPORT(CUptiResult, cuptiFinalize, ()) {
-  STALLSCOPE_REAL_CUPTI(cuptiFinalize, ());
+  STALLSCOPE_FIND_REAL(cuptiFinalize, ());
   if (LetGo(return_address)) g_other_clients.Finalized();
   return real();
 }
