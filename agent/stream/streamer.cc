@@ -200,13 +200,19 @@ uint32_t Streamer::Round(uint64_t now_ns) noexcept {
       WriteClock(now_ns);
       next_clock_ns_ = now_ns + 5 * kSecondNs;
     }
+    round_complete_ = true;
     const uint32_t slots = g_header->slots_used.load(std::memory_order_acquire);
     for (uint32_t index = 0; index < slots && connection_.open(); ++index) {
       taken += DrainSlot(index, now_ns);
-      if (output_.bytes() >= kSendAtBytes && !Flush(now_ns)) break;
+      if (output_.bytes() >= kSendAtBytes && !Flush(now_ns)) {
+        round_complete_ = false;
+        break;
+      }
     }
+    if (taken != 0 && round_complete_ && connection_.open()) WriteDrained(now_ns);
     // Counters of loss are published with the frames that skip it, so Health comes after they are on their way.
     if (connection_.open() && output_sent_ == 0 && Flush(now_ns) && now_ns >= next_health_ns_) {
+      if (round_complete_) WriteDrained(now_ns);  // also when nothing happens any more
       WriteHealth(now_ns);
       next_health_ns_ = now_ns + kSecondNs;
       Flush(now_ns);

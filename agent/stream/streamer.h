@@ -68,6 +68,7 @@ class Streamer {
   void IntroduceThread(uint32_t index, const wire::ThreadSlot& slot) noexcept;
   void WriteHealth(uint64_t now_ns) noexcept;
   void WriteClock(uint64_t now_ns) noexcept;
+  void WriteDrained(uint64_t now_ns) noexcept;
   void Reap() noexcept;
   void Retire(uint32_t index) noexcept;
 
@@ -79,6 +80,7 @@ class Streamer {
   uint64_t next_health_ns_ = 0, next_clock_ns_ = 0, next_reap_ns_ = 0, next_refresh_ns_ = 0;
   uint64_t retired_events_ = 0, retired_lost_ = 0, retired_short_waits_ = 0;
   uint32_t connection_number_ = 0, next_thread_id_ = 1, fullest_ring_ = 0;
+  bool round_complete_ = true;  // all that was in the rings when the round began has been taken
   bool detached_ = false, output_is_retry_ = false, slots_are_scarce_ = false;
 
   BatchEncoder encoder_;

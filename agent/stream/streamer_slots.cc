@@ -82,6 +82,8 @@ uint32_t Streamer::DrainSlot(uint32_t index, uint64_t now_ns) noexcept {
     publications_[publication_count_++] = {index, from, lost};
     if (read.count < BatchEncoder::kMaxRecords && read.lost == 0) break;
   }
+  // A record that its thread is still writing is not waited for.
+  if (from < head && cursor->stuck_at != from + 1) round_complete_ = false;
   return taken;
 }
 

@@ -80,6 +80,9 @@ struct RangeEvent {
   uint32_t range_id;
 };
 
+// StateEvent::what of the mark that ends a round: all that the process recorded before it has been given, GPU records apart.
+inline constexpr uint32_t kStateDrained = 12;
+
 struct StateEvent {
   uint32_t what;  // stallscope.v1.State.What
   HostNs at;

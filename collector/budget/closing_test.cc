@@ -36,6 +36,42 @@ TEST(Closing, LiveAndOffline_GiveTheSameSteps) {
   }
 }
 
+TEST(Closing, RoundsLongerThanTheReordering_GiveTheSameSteps) {
+  TraceBuilder trace;
+  trace.Thread("First").Sleep(0, 1'999'000);
+  for (int step = 0; step < 400; ++step) {
+    const double t = step * 5000.0;
+    // The launches of one thread and the read-back of another: out of order they make other steps.
+    const auto id = static_cast<uint32_t>(step * 10 + 1);
+    trace.Thread(step % 2 == 0 ? "Even" : "Odd").GraphLaunch(t + 100, t + 120, id).CopyAsync(t + 120, t + 125, id + 1, 4);
+    trace.Thread("Reader").StreamSync(t + 125, t + 900);
+    trace.Gpu().Graph(t + 130, t + 880, id).CopyD2h(t + 880, t + 885, id + 1);
+  }
+  AnalysedTrace offline(&trace);
+  const auto live = AnalysedTrace::InRounds(&trace, 4'000'000, 700'000);
+  ASSERT_GT(offline.steps().size(), 390u);
+  ASSERT_EQ(live->steps().size(), offline.steps().size());
+  for (size_t i = 0; i < offline.steps().size(); ++i) {
+    ASSERT_EQ(live->steps()[i].end, offline.steps()[i].end) << i;
+    EXPECT_EQ(live->steps()[i].lines, offline.steps()[i].lines) << i;
+  }
+}
+
+TEST(Closing, MarksStop_WhatComesIsStillAttributed) {
+  TraceBuilder trace;
+  for (int step = 0; step < 2000; ++step) PlainStep(&trace, step, step * 5000.0);
+  AnalysedTrace whole(&trace);
+  const auto live = AnalysedTrace::Live(&trace, 10'000'000);
+  TraceBuilder again;
+  for (int step = 0; step < 2000; ++step) PlainStep(&again, step, step * 5000.0);
+  auto analysis = ProcessAnalysis::Create({}, &again, {});
+  analysis->OnState({kStateDrained, TraceBuilder::At(0), 0, ""});
+  again.FeedLive(analysis.get(), 10'000'000);
+  const uint64_t steps = analysis->Report(0, TraceBuilder::At(10'000'000)).steps;
+  EXPECT_GT(steps, 1500u);  // all but the last two seconds
+  EXPECT_LT(steps, live->steps().size());
+}
+
 TEST(Closing, SlowStepsWhileTheTokenIsLearned_AreAttributedInFull) {
   // Sixteen deliveries are held until it is decided which read-back is the token; that takes 0.8 s here.
   TraceBuilder trace;

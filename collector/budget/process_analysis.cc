@@ -30,7 +30,10 @@ constexpr int64_t kReorderNs = 200'000'000;
 constexpr int64_t kSettleNs = 50'000'000;
 // A step that began longer ago than this (an idle server) is attributed from here on only.
 constexpr int64_t kLongestStepNs = 30'000'000'000;
-// Fed without Advance (a capture file), the analysis advances itself once so many events have come.
+// A process whose rounds have ended with a mark (kStateDrained) is advanced to its marks, and without any for so long to
+// what it has sent; one that never sent a mark to the time or, fed without Advance (a capture file), once so many events
+// have come.
+constexpr int64_t kLongestRoundNs = 2'000'000'000;
 constexpr uint64_t kSelfAdvanceEvents = 8192;
 
 // A step closed as late is corrected if its records come within so many late limits of its end.
@@ -152,7 +155,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   std::string_view Name() const override { return process_.process_name; }
   std::string ThreadName(ThreadIndex thread) const override { return TextOfThread(thread, &names_); }
 
-  void Advance(HostNs now) override { AdvanceTo(now, false); }
+  void Advance(HostNs now) override { AdvanceTo(std::min(now, Complete()), false); }
   void Finish() override { AdvanceTo(timeline_.latest(), true); }
   ProcessReport Report(int64_t window_ns, HostNs now) const override;
   void SetStepObserver(StepObserver observer, void* context) override {
@@ -164,12 +167,17 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   void Fed() {
     if (++events_since_advance_ < kSelfAdvanceEvents) return;
     events_since_advance_ = 0;
-    if (advanced_to_ == INT64_MIN || timeline_.latest() - advanced_to_ >= kReorderNs / 2) {
-      AdvanceTo(timeline_.latest(), false);
+    const HostNs reached = std::min(timeline_.latest(), Complete());
+    if (advanced_to_ == INT64_MIN || reached - advanced_to_ >= kReorderNs / 2) {
+      AdvanceTo(reached, false);
     }
   }
   void Reach(ThreadIndex thread, uint64_t object, HostNs at) {
     if (options_.host_wakes != nullptr) options_.host_wakes->OnWake(member_, thread, object, at);
+  }
+  // Nothing that ended before will come any more, but for GPU records; INT64_MAX: not known.
+  HostNs Complete() const {
+    return drained_until_ == INT64_MIN ? INT64_MAX : std::max(drained_until_, timeline_.latest() - kLongestRoundNs);
   }
   void CountLate() {
     ++windows_.total().late;
@@ -213,6 +221,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   uint64_t step_index_ = 0;
   HostNs closed_until_ = INT64_MIN, closed_until_begin_ = INT64_MIN;
   HostNs advanced_to_ = INT64_MIN;
+  HostNs drained_until_ = INT64_MIN;  // the last mark that a round of the process is complete
   uint64_t events_since_advance_ = 0, range_events_ = 0;
   uint64_t counted_events_ = 0, counted_clamped_ = 0, counted_dropped_ = 0, counted_orphans_ = 0;
   HealthEvent health_;
@@ -235,6 +244,9 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
 
 void Analysis::OnState(const StateEvent& state) {
   switch (state.what) {
+    case kStateDrained:
+      drained_until_ = std::max(drained_until_, state.at);
+      break;
     case kLevel:
       level_ = static_cast<uint32_t>(state.value);
       break;
@@ -273,7 +285,7 @@ void Analysis::OnState(const StateEvent& state) {
 
 void Analysis::AdvanceTo(HostNs now, bool finishing) {
   if (now == INT64_MIN && ranges_.empty()) return;
-  advanced_to_ = std::max(advanced_to_, now);
+  now = advanced_to_ = std::max(advanced_to_, now);
   events_since_advance_ = 0;
   timeline_.SettleDevices();
   FindSteps(finishing ? INT64_MAX : now - kReorderNs);

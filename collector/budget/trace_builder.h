@@ -265,6 +265,29 @@ class TraceBuilder final : public ProcessNames {
     }
   }
 
+  // As a starved agent sends them: every `round_us` one thread after the other, with Advance to the time of the day in
+  // between, and the mark behind the last one.
+  void FeedInRounds(ProcessAnalysis* analysis, double until_us, double round_us) {
+    SortThreads();
+    std::vector<size_t> next(thread_events_.size());
+    size_t next_gpu = 0;
+    for (double round = 0; round <= until_us; round += round_us) {
+      const HostNs now = At(round);
+      for (size_t thread = 0; thread < thread_events_.size(); ++thread) {
+        const auto& events = thread_events_[thread];
+        for (; next[thread] < events.size() && events[next[thread]].ended < now; ++next[thread]) {
+          events[next[thread]].feed(analysis);
+        }
+        analysis->Advance(now);
+      }
+      for (; next_gpu < gpu_events_.size() && gpu_events_[next_gpu].ended < now; ++next_gpu) {
+        gpu_events_[next_gpu].feed(analysis);
+      }
+      analysis->OnState({kStateDrained, now, 0, ""});
+      analysis->Advance(now);
+    }
+  }
+
   // ProcessNames
   std::string_view String(StringId id) const override {
     if (id == 0 || id > strings_.size()) return "";
@@ -341,6 +364,13 @@ class AnalysedTrace {
     std::unique_ptr<AnalysedTrace> live(new AnalysedTrace());
     live->Create(trace, options);
     trace->FeedLive(live->analysis_.get(), until_us);
+    return live;
+  }
+
+  static std::unique_ptr<AnalysedTrace> InRounds(TraceBuilder* trace, double until_us, double round_us) {
+    std::unique_ptr<AnalysedTrace> live(new AnalysedTrace());
+    live->Create(trace, {});
+    trace->FeedInRounds(live->analysis_.get(), until_us, round_us);
     return live;
   }
 

@@ -116,6 +116,7 @@ absl::Status ProcessStream::OnFrame(const v1::Frame& frame) {
                      frame.clock().gpu_uncertainty_ns());
       break;
     case v1::Frame::kState: {
+      static_assert(kStateDrained == v1::State::DRAINED);
       const v1::State& state = frame.state();
       if (state.text().size() > kMaxStringBytes)
         return absl::InvalidArgumentError("a state's text is longer than 64 KiB");

@@ -83,9 +83,13 @@ uint64_t RingDrain::Drain(bool final) {
   uint64_t total = 0;
   uint32_t next_first = 0;
   ShmSlot slot;
+  complete_ = true;
   for (uint32_t step = 0; step < used; ++step) {
     // A process that records faster than we read (or lies about it) is left for the next round, which goes on behind.
-    if (!final && total > kMaxRecordsPerLiveDrain) break;
+    if (!final && total > kMaxRecordsPerLiveDrain) {
+      complete_ = false;
+      break;
+    }
     const uint32_t index = (first_slot_ + step) % used;
     if (image_->ReadSlot(index, &slot) && slot.head > 0) total += DrainSlot(slot, *clock, final);
     if (!final) next_first = index + 1;

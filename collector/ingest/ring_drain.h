@@ -28,6 +28,8 @@ class RingDrain {
 
   // Everything committed up to now; returns the number of records. The agent is told how far its rings were read.
   uint64_t DrainLive() { return Drain(false); }
+  // False: the last DrainLive left something for the next one.
+  bool complete() const { return complete_; }
   // The writers are gone: also takes what stands behind half-written records, which are counted in torn().
   uint64_t DrainFinal() { return Drain(true); }
 
@@ -59,6 +61,7 @@ class RingDrain {
   uint32_t first_slot_ = 0;  // where a live drain begins
   uint32_t next_thread_ = kFirstCollectorId;
   uint64_t torn_ = 0;
+  bool complete_ = true;
 };
 
 }  // namespace stallscope::ingest

@@ -107,7 +107,7 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
       return published;
     }
     Accept();
-    Every(kDrainPeriod, [this] { table_->Drain(); });
+    Every(kDrainPeriod, [this] { table_->Drain(Now()); });
     Every(kSamplePeriod, [this] { Tick(); });
     Every(kFlushPeriod, [this] {
       if (capture_ != nullptr) capture_->Flush();

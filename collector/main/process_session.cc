@@ -9,6 +9,7 @@ namespace stallscope {
 namespace {
 
 constexpr HostNs kGoodbyeGraceNs = 1'000'000'000;
+constexpr HostNs kIdleMarkNs = 1'000'000'000;  // how often a process that records nothing is said to be drained
 constexpr HostNs kShortLifeNs = 1'000'000'000;
 constexpr HostNs kFutureMarginNs = 10'000'000'000;
 constexpr HostNs kBlockedWorthSayingNs = 1'000'000;
@@ -141,9 +142,16 @@ void ProcessSession::OnDisconnected(HostNs now) {
   disconnected_at_ = now;
 }
 
-void ProcessSession::DrainIfNotStreaming() {
+void ProcessSession::DrainIfNotStreaming(HostNs now) {
   if (finished_ || drain_ == nullptr || streaming()) return;
-  drain_->DrainLive();
+  const uint64_t records = drain_->DrainLive();
+  if (!drain_->complete() || (records == 0 && now - marked_at_ < kIdleMarkNs)) return;
+  v1::Frame frame;
+  frame.set_process(process_);
+  frame.mutable_state()->set_what(v1::State::DRAINED);
+  frame.mutable_state()->set_monotonic_ns(static_cast<uint64_t>(now));
+  Feed(frame);
+  marked_at_ = now;
 }
 
 void ProcessSession::SampleThreads(HostNs now) {

@@ -54,7 +54,7 @@ class ProcessSession {
   void OnDisconnected(HostNs now);
 
   // --- called by the collector's clock
-  void DrainIfNotStreaming();
+  void DrainIfNotStreaming(HostNs now);
   void SampleThreads(HostNs now);
   void ReportOwnHealth(HostNs now);  // for a process that has no streaming thread to do it
   void Advance(HostNs now) { analysis_->Advance(now); }
@@ -102,7 +102,7 @@ class ProcessSession {
   uint64_t agent_cpu_ns_ = 0, process_cpu_ns_ = 0;
   int connections_ = 0;  // two for a moment when the process came back before its old connection was seen to end
   bool said_goodbye_ = false, finished_ = false, by_the_way_ = false;
-  HostNs latest_now_ = 0, last_frame_at_ = 0, disconnected_at_ = 0, finished_at_ = 0;
+  HostNs latest_now_ = 0, last_frame_at_ = 0, disconnected_at_ = 0, finished_at_ = 0, marked_at_ = 0;
   uint64_t refused_frames_ = 0, salvaged_records_ = 0;
 };
 

@@ -26,8 +26,8 @@ ProcessSession* SessionTable::OnHello(const v1::Hello& hello, uint32_t host_pid,
   return sessions_.back().get();
 }
 
-void SessionTable::Drain() {
-  for (const auto& session : sessions_) session->DrainIfNotStreaming();
+void SessionTable::Drain(HostNs now) {
+  for (const auto& session : sessions_) session->DrainIfNotStreaming(now);
 }
 
 void SessionTable::Sample(HostNs now) {

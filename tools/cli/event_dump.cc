@@ -106,6 +106,7 @@ class EventDump::OneProcess : public EventSink {
     Put(line, event.begin);
   }
   void OnState(const StateEvent& event) override {
+    if (event.what == kStateDrained) return;  // says something about the stream, not about the program
     EventLine line("state", pid_, event.at, event.at);
     line.Number("what", event.what).Number("value", static_cast<int64_t>(event.value));
     if (!event.text.empty()) line.Word("text", event.text);
