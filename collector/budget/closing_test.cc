@@ -43,7 +43,9 @@ TEST(Closing, RoundsLongerThanTheReordering_GiveTheSameSteps) {
     const double t = step * 5000.0;
     // The launches of one thread and the read-back of another: out of order they make other steps.
     const auto id = static_cast<uint32_t>(step * 10 + 1);
-    trace.Thread(step % 2 == 0 ? "Even" : "Odd").GraphLaunch(t + 100, t + 120, id).CopyAsync(t + 120, t + 125, id + 1, 4);
+    trace.Thread(step % 2 == 0 ? "Even" : "Odd")
+        .GraphLaunch(t + 100, t + 120, id)
+        .CopyAsync(t + 120, t + 125, id + 1, 4);
     trace.Thread("Reader").StreamSync(t + 125, t + 900);
     trace.Gpu().Graph(t + 130, t + 880, id).CopyD2h(t + 880, t + 885, id + 1);
   }

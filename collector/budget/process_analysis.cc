@@ -177,7 +177,9 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   }
   // Nothing that ended before will come any more, but for GPU records; INT64_MAX: not known.
   HostNs Complete() const {
-    return drained_until_ == INT64_MIN ? INT64_MAX : std::max(drained_until_, timeline_.latest() - kLongestRoundNs);
+    if (drained_until_ == INT64_MIN) return INT64_MAX;
+    if (timeline_.latest() == INT64_MIN) return drained_until_;
+    return std::max(drained_until_, timeline_.latest() - kLongestRoundNs);
   }
   void CountLate() {
     ++windows_.total().late;
