@@ -1,6 +1,10 @@
 #include "tests/simgpu/codegen/generator.h"
 
+#include <algorithm>
+#include <iterator>
 #include <ostream>
+
+#include "tests/simgpu/core/state_queries.h"
 
 namespace simgpu::codegen {
 namespace {
@@ -166,7 +170,9 @@ void Generator::WriteTracedCall(std::ostream& out, const Prototype& p, const Cal
   // The toolkit has no public struct for the internal functions: same layout, without a name.
   const bool has_params = has_struct || !p.parameters.empty();
   const std::string kernel = KernelParameter(p.name);
-  out << "  if (__builtin_expect(simgpu::CallsAreWatched(), 0)) {\n";
+  const bool query = std::any_of(std::begin(kStateQueries), std::end(kStateQueries),
+                                 [&p](const char* name) { return p.name == name; });
+  out << "  if (__builtin_expect(simgpu::" << (query ? "StateQueriesAreWatched" : "CallsAreWatched") << "(), 0)) {\n";
   if (has_struct) out << "    " << id.name << "_params api_params{" << Arguments(p) << "};\n";
   if (!has_struct && has_params) out << "    " << LocalStruct(p) << " api_params{" << Arguments(p) << "};\n";
   out << "    simgpu::ApiScope api_scope(simgpu::ApiDomain::" << flavour_.domain << ", " << id.number << ", \""

@@ -13,7 +13,8 @@ std::atomic<unsigned> device_flags[kMaxDevices];
 
 // Leaked with the thread: its work may still count for device-wide waits.
 Stream* PerThreadStream() {
-  thread_local Stream* streams[kMaxDevices] = {};
+  thread_local Stream** streams = nullptr;
+  if (streams == nullptr) streams = new Stream* [kMaxDevices] {};
   Stream*& stream = streams[current_ordinal];
   if (stream == nullptr) stream = CurrentDevice()->CreateStream(StreamKind::kBlocking, 0);
   return stream;

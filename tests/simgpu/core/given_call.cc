@@ -31,10 +31,16 @@ void NoteCallDuration(uint64_t duration_ns) { last_call_ns = duration_ns; }
 
 }  // namespace simgpu
 
-void simgpu_next_call_duration(uint64_t duration_ns) { simgpu::next_call_ns = duration_ns; }
+void simgpu_next_call_duration(uint64_t duration_ns) {
+  simgpu::call_times_are_wanted.store(true, std::memory_order_relaxed);
+  simgpu::next_call_ns = duration_ns;
+}
 void simgpu_next_graph_durations(const uint64_t* durations_ns, size_t count) {
   simgpu::next_nodes = {durations_ns, count};
 }
-uint64_t simgpu_last_call_duration(void) { return simgpu::last_call_ns; }
+uint64_t simgpu_last_call_duration(void) {
+  simgpu::call_times_are_wanted.store(true, std::memory_order_relaxed);
+  return simgpu::last_call_ns;
+}
 uint64_t simgpu_device_end(void) { return simgpu::CurrentDevice()->DeviceEndNs(); }
 void simgpu_copies_move(int move) { simgpu::copies_move.store(move != 0, std::memory_order_relaxed); }

@@ -16,7 +16,8 @@ void simgpu_next_call_duration(uint64_t duration_ns);
 // The nodes of this thread's next graph launch take these times, in the order of capture; 0: as modelled. The array is
 // read during that launch.
 void simgpu_next_graph_durations(const uint64_t* durations_ns, size_t count);
-// How long this thread's last call was inside the simulated library; 0 while nobody traces.
+// How long this thread's last call was inside the simulated library; 0 while nobody traces, and before the process first
+// used this function or simgpu_next_call_duration.
 uint64_t simgpu_last_call_duration(void);
 // When everything enqueued so far on the current device will have ended.
 uint64_t simgpu_device_end(void);

@@ -29,6 +29,7 @@ Simulator& Simulator::Get() {
     auto* created = new Simulator(ReadConfig(), MonotonicClock());
     if (created->truth().enabled()) {
       calls_are_logged.store(true, std::memory_order_relaxed);
+      call_times_are_wanted.store(true, std::memory_order_relaxed);
       std::atexit([] { Simulator::Get().truth().Write(); });
     }
     return created;

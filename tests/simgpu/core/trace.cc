@@ -12,6 +12,8 @@ thread_local ApiCall* current_call = nullptr;
 
 std::atomic<const TraceHooks*> trace_hooks{nullptr};
 std::atomic<bool> calls_are_logged{false};
+std::atomic<bool> call_times_are_wanted{false};
+std::atomic<bool> state_queries_are_traced{false};
 
 uint64_t BeginOfBody() { return Simulator::Get().clock().NowNs(); }
 

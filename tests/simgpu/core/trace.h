@@ -80,6 +80,13 @@ extern std::atomic<bool> calls_are_logged;
 inline bool CallsAreWatched() {
   return trace_hooks.load(std::memory_order_relaxed) != nullptr || calls_are_logged.load(std::memory_order_relaxed);
 }
+// Whether somebody asked for one of the functions of state_queries.h.
+extern std::atomic<bool> state_queries_are_traced;
+inline bool StateQueriesAreWatched() {
+  return state_queries_are_traced.load(std::memory_order_relaxed) || calls_are_logged.load(std::memory_order_relaxed);
+}
+// Whether a program or the truth wants to know how long the bodies of calls take.
+extern std::atomic<bool> call_times_are_wanted;
 // The simulation's time as a call's body begins, and the end of the call whose body began then.
 uint64_t BeginOfBody();
 void EndOfBody(const ApiCall& call, uint64_t begin_ns);
@@ -111,12 +118,12 @@ class ApiScope {
       hooks_->api_enter(&call_);
       SetCurrentCall(&call_);
     }
-    if (outer_ == nullptr) body_begin_ns_ = BeginOfBody();
+    if (outer_ == nullptr && call_times_are_wanted.load(std::memory_order_relaxed)) body_begin_ns_ = BeginOfBody();
   }
   ApiScope(const ApiScope&) = delete;
   ApiScope& operator=(const ApiScope&) = delete;
   ~ApiScope() {
-    if (outer_ == nullptr) EndOfBody(call_, body_begin_ns_);
+    if (body_begin_ns_ != 0) EndOfBody(call_, body_begin_ns_);
     if (hooks_ == nullptr) return;
     SetCurrentCall(outer_);
     hooks_->api_exit(&call_);

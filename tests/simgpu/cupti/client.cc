@@ -1,11 +1,35 @@
 #include "tests/simgpu/cupti/client.h"
 
 #include <algorithm>
+#include <string_view>
 
+#include "tests/simgpu/core/state_queries.h"
+#include "tests/simgpu/core/trace.h"
 #include "tests/simgpu/cupti/faults.h"
 #include "tests/simgpu/cupti/hooks.h"
+#include "tests/simgpu/cupti/names.h"
 
 namespace simgpu::cupti {
+namespace {
+
+// Callback ids of the runtime's state queries, in all versions ("cudaGetDevice_v3020").
+const std::vector<uint32_t>& StateQueryIds() {
+  static const auto* const ids = [] {
+    auto* found = new std::vector<uint32_t>;
+    for (uint32_t cbid = 0; cbid < kRuntimeNameCount; ++cbid) {
+      if (kRuntimeNames[cbid] == nullptr) continue;
+      const std::string_view name = kRuntimeNames[cbid];
+      const std::string_view base = name.substr(0, name.rfind("_v"));
+      if (std::find(std::begin(kStateQueries), std::end(kStateQueries), base) != std::end(kStateQueries)) {
+        found->push_back(cbid);
+      }
+    }
+    return found;
+  }();
+  return *ids;
+}
+
+}  // namespace
 
 void Client::Call(uint32_t domain, uint32_t cbid, const void* data) {
   if (!switches.CallbackOn(domain, cbid)) return;
@@ -94,14 +118,20 @@ std::string Clients::FirstSubscriberName() {
 void Clients::Connect() {
   uint64_t kinds = 0;
   uint32_t domains = 0;
-  Each([&kinds, &domains](Client& client) {
+  bool queries = false;
+  Each([&kinds, &domains, &queries](Client& client) {
     kinds |= client.switches.kinds();
+    for (const uint32_t cbid : StateQueryIds()) {
+      queries = queries || client.switches.CallbackOn(CUPTI_CB_DOMAIN_RUNTIME_API, cbid) ||
+                client.switches.ApiRecordOn(CUPTI_CB_DOMAIN_RUNTIME_API, cbid);
+    }
     for (uint32_t domain = 0; domain < kDomains; ++domain) {
       if (client.switches.Functions(domain) != 0) domains |= 1u << domain;
     }
   });
   kinds_on_.store(kinds, std::memory_order_relaxed);
   domains_on_.store(domains, std::memory_order_relaxed);
+  state_queries_are_traced.store(queries, std::memory_order_relaxed);
   ConnectHooks(kinds != 0 || domains != 0);
 }
 
