@@ -23,7 +23,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 GAP_NS = 20_000
 BUSY_ERROR_NS = 1000
-TRIES = 3  # a machine so busy that records are lost is no fault of the script: then again, three times in all
+TRIES = 3  # a machine so busy that records are lost, and said to be, is no fault of the script: then again, three times in all
 
 source, build, which = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
 sys.path.insert(0, str(source / "tests/demo"))
@@ -108,9 +108,9 @@ def main():
                                        "--stallscope", stallscope))
             record(folder / "second.stallcap", player, folder / "run.script", "--clock", "own")
             second = Recorded(folder / "second.stallcap")
-            if not first.lost and not second.lost and first.names == second.names:
+            if not first.lost and not second.lost:
                 break
-            print(f"once more: {first.lost} and {second.lost} records were lost, {(first.names - second.names).total()} not seen again")
+            print(f"once more: {first.lost} and {second.lost} records were said to be lost")
         print(f"recorded: {first}\nplayed:   {second}\nnotes: {converted['notes']}")
         if first.lost or second.lost:
             print(f"SKIPPED: {first.lost} and {second.lost} records were lost on this busy machine")
