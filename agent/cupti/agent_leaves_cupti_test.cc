@@ -38,9 +38,9 @@ TEST(AgentLeavesCupti, Detached_EverythingIsFlushedAndCuptiIsFree) {
   EXPECT_EQ(CountOf(received, kDetached), 1);
   EXPECT_TRUE(received.goodbye);
   EXPECT_EQ(received.output, "subscribe 0\ncallbacks 14 unsubscribe 0\n");
-  // What was done until then has all come.
+  // What was done until then has all come; letting go of CUPTI takes it some 120 ms (library_clock.h).
   for (const ReceivedCall& call : received.calls) {
-    if (Enqueues(call) && call.begin_ns + 100'000'000 < TimeOf(received, kDetached)) {
+    if (Enqueues(call) && call.begin_ns + 300'000'000 < TimeOf(received, kDetached)) {
       EXPECT_TRUE(std::any_of(received.ops.begin(), received.ops.end(), [&call](const ReceivedOp& op) {
         return op.correlation_id == call.correlation_id;
       })) << call.correlation_id;

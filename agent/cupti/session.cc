@@ -24,7 +24,7 @@ namespace {
 
 constexpr uint32_t kStateCuptiMissing = 4;  // stallscope.v1.State.What
 
-constexpr uint32_t kRoundMs = 100;  // how late a GPU record may be, beside the streaming thread's own round
+constexpr uint32_t kRoundMs = 50;  // how late a GPU record may be, beside the streaming thread's own round
 constexpr uint64_t kRetryEveryNs = 1'000'000'000;
 constexpr uint64_t kFinalFlushNs = 1'000'000'000;  // usually a few ms; a busy machine may let the keeper wait
 constexpr uint64_t kYieldNs = 500'000'000;

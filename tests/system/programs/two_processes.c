@@ -81,7 +81,7 @@ static void make_descriptors(void) {
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) exit(3);
     consumer_fd = ends[0], producer_fd = ends[1];
   } else if (is("eventfd")) {
-    consumer_fd = producer_fd = eventfd(0, 0);
+    consumer_fd = producer_fd = eventfd(0, EFD_SEMAPHORE);
   } else if (is("tcp")) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof(address);
