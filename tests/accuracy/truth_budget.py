@@ -113,7 +113,7 @@ class Truth:
         return dict(sums)
 
     def over_waits(self):
-        """By kind of wait: calls, total, over-wait, and for device-wide waits the idle inside."""
+        """By kind of wait: calls, total, over-wait, idle inside."""
         first, last = self.steps[0]["at_ns"], self.steps[-1]["at_ns"]
         kinds = {}
         for wait in self.waits:
@@ -124,19 +124,31 @@ class Truth:
             kind["calls"] += 1
             kind["total_ns"] += wait["end_ns"] - wait["begin_ns"]
             kind["over_wait_ns"] += over if over >= CLOCK_ERROR_NS else 0
-            busy = sum(end - begin for begin, end, _ in self._busy(wait["begin_ns"], wait["end_ns"]))
+            busy = sum(end - begin for begin, end, _ in self._busy(wait["begin_ns"], wait["end_ns"], wait))
             kind["idle_inside_ns"] += wait["end_ns"] - wait["begin_ns"] - busy
         return kinds
 
-    def _busy(self, begin, end):
-        """[(begin, end, line)] within the interval, the line of highest priority at each instant."""
+    @staticmethod
+    def _is_awaited(operation, wait):
+        """Whether the wait is for this operation: enqueued before, on its device and, unless it is for all, its stream."""
+        if wait.get("device", -1) >= 0 and operation.get("device", wait["device"]) != wait["device"]:
+            return False
+        if wait.get("stream", 0) != 0 and operation["stream"] != wait["stream"]:
+            return False
+        if wait["wait"] == "event" and operation["end_ns"] > wait["ready_ns"]:
+            return False
+        return operation.get("queued_ns", 0) < wait["begin_ns"] or wait["wait"] == "copy"
+
+    def _busy(self, begin, end, wait=None):
+        """[(begin, end, line)] within the interval, the line of highest priority at each instant. Of awaited work only, if a
+        wait is given."""
         first = bisect.bisect_left(self.begins, begin - self.longest)
         active, edges = [], []
         for index in range(first, len(self.operations)):
-            op_begin, op_end, line, _ = self.operations[index]
+            op_begin, op_end, line, operation = self.operations[index]
             if op_begin >= end:
                 break
-            if op_end > begin:
+            if op_end > begin and (wait is None or self._is_awaited(operation, wait)):
                 edges.append((max(op_begin, begin), 1, RANK[line]))
                 edges.append((min(op_end, end), 0, RANK[line]))
         edges.sort()

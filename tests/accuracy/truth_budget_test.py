@@ -57,6 +57,18 @@ class WorkedExample(unittest.TestCase):
         self.assertEqual(waits["idle_inside_ns"], (802 - 360) * US)
 
 
+class IdleInside(unittest.TestCase):
+    def test_counts_the_awaited_stream_only(self):
+        mine, other = kernel("qkv_gemm_kernel", 1, 10, 60), kernel("qkv_gemm_kernel", 1, 20, 90)
+        later = kernel("qkv_gemm_kernel", 50, 60, 80)
+        mine["stream"], other["stream"], later["stream"] = 7, 8, 7
+        for_stream = {**wait("stream", 20, 60, 100), "device": 0, "stream": 7}
+        lines = [step(0), step(200), mine, other, later, for_stream]
+        self.assertEqual(Truth(lines).over_waits()["stream"]["idle_inside_ns"], 40 * US)
+        for_event = {**wait("event", 70, 75, 100), "device": 0, "stream": 7}
+        self.assertEqual(Truth([step(0), step(200), mine, later, for_event]).over_waits()["event"]["idle_inside_ns"], 30 * US)
+
+
 class Walks(unittest.TestCase):
     def test_over_wait_within_clock_error_is_a_wake_up(self):
         lines = [step(0), step(100), call("cudaLaunchKernel_v7000", 0, 10), kernel("qkv_gemm_kernel", 1, 10, 92),

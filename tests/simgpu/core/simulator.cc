@@ -120,6 +120,7 @@ void Simulator::RecordEvent(Event* event, Stream* stream, bool external) {
     event->has_host_tasks.store(!event->host_tasks.empty(), std::memory_order_release);
   }
   const uint64_t mark_ns = stream->device()->RecordMark(stream);
+  event->stream_id.store(stream->id(), std::memory_order_relaxed);
   event->mark_ns.store(mark_ns, std::memory_order_release);
   if (auto* shared = event->shared_mark_ns.load(std::memory_order_acquire)) shared->store(mark_ns);
 }
@@ -174,12 +175,12 @@ bool Simulator::InvalidateBlockingCaptures(const Device* device) {
   return any;
 }
 
-void Simulator::BlockUntil(uint64_t ready_ns, WaitMode mode, const char* kind) {
+void Simulator::BlockUntil(uint64_t ready_ns, WaitMode mode, const char* kind, Awaited awaited) {
   const uint64_t begin_ns = clock_.NowNs();
   const uint64_t earliest_end_ns = begin_ns + TakeCallDuration(0);
   if (ready_ns > begin_ns) clock_.WaitUntil(std::max(ready_ns + WakeNs(config_, mode), earliest_end_ns), mode);
   if (earliest_end_ns > begin_ns) clock_.WaitUntil(earliest_end_ns, mode);
-  if (truth_.enabled()) truth_.AddWait(kind, begin_ns, ready_ns, clock_.NowNs());
+  if (truth_.enabled()) truth_.AddWait(kind, awaited, begin_ns, ready_ns, clock_.NowNs());
 }
 
 void Simulator::SpendHostTime(uint64_t ns) {

@@ -30,8 +30,9 @@ struct Event {
   bool timing = true;
   WaitMode wait_mode = WaitMode::kSpin;
   Device* device = nullptr;
-  std::atomic<uint64_t> mark_ns{0};  // when it completes; 0: never recorded, counts as complete
-  uint64_t capture_id = 0;           // when last recorded inside a capture, with the nodes it stands for
+  std::atomic<uint64_t> mark_ns{0};    // when it completes; 0: never recorded, counts as complete
+  std::atomic<uint32_t> stream_id{0};  // where it was last recorded
+  uint64_t capture_id = 0;             // when last recorded inside a capture, with the nodes it stands for
   std::vector<int> capture_nodes;
   HostTaskList host_tasks;  // that were before it on the stream; guarded by the simulator's mutex of these
   std::atomic<bool> has_host_tasks{false};
@@ -86,7 +87,7 @@ class Simulator {
   Graph* EndCapture(Stream* stream);
 
   // Blocks until the simulated moment `ready_ns` plus the wake-up latency of `mode`. At once if it has passed.
-  void BlockUntil(uint64_t ready_ns, WaitMode mode, const char* kind);
+  void BlockUntil(uint64_t ready_ns, WaitMode mode, const char* kind, Awaited awaited = {});
   // A call that costs host time (allocation, registration, instantiation).
   void SpendHostTime(uint64_t ns);
 

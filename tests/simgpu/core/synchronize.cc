@@ -37,6 +37,7 @@ void Simulator::Perform(Stream* stream, const Work& work, Span span) {
     return;
   }
   if (const auto* event_work = std::get_if<EventWork>(&work); event_work != nullptr && !event_work->waits) {
+    event_work->event->stream_id.store(stream->id(), std::memory_order_relaxed);
     event_work->event->mark_ns.store(span.end_ns, std::memory_order_release);
   }
   if (CopiesMove() || !WithinDevice(work)) MoveBytes(work);
@@ -79,7 +80,7 @@ void Simulator::SettleHostTasks(Stream* stream) {
 }
 
 void Simulator::SynchronizeStream(Stream* stream, WaitMode mode, const char* kind) {
-  BlockUntil(stream->device()->StreamEndNs(stream), mode, kind);
+  BlockUntil(stream->device()->StreamEndNs(stream), mode, kind, {stream->device()->ordinal(), stream->id()});
   WaitForHostTasks(stream);
   pools_.AfterSynchronize();
 }
@@ -96,7 +97,8 @@ void Simulator::WaitForHostTasks(Stream* stream) {
 }
 
 void Simulator::SynchronizeEvent(Event* event) {
-  BlockUntil(event->MarkNs(), event->wait_mode, "event");
+  const Awaited awaited{event->device == nullptr ? -1 : event->device->ordinal(), event->stream_id.load()};
+  BlockUntil(event->MarkNs(), event->wait_mode, "event", awaited);
   if (event->has_host_tasks.load(std::memory_order_acquire)) {
     HostTaskList tasks;
     {
@@ -109,7 +111,7 @@ void Simulator::SynchronizeEvent(Event* event) {
 }
 
 void Simulator::SynchronizeDevice(Device* device, WaitMode mode) {
-  BlockUntil(device->DeviceEndNs(), mode, "context");
+  BlockUntil(device->DeviceEndNs(), mode, "context", {device->ordinal(), 0});
   host_tasks_.WaitForAll();
   pools_.AfterSynchronize();
 }

@@ -79,10 +79,10 @@ void TruthLog::AddGraph(const GraphOperation& operation) {
   }
 }
 
-void TruthLog::AddWait(const char* kind, uint64_t begin_ns, uint64_t ready_ns, uint64_t end_ns) {
+void TruthLog::AddWait(const char* kind, Awaited awaited, uint64_t begin_ns, uint64_t ready_ns, uint64_t end_ns) {
   const int thread_id = ThreadId();
   std::lock_guard lock(mutex_);
-  waits_.push_back({kind, thread_id, begin_ns, ready_ns, end_ns});
+  waits_.push_back({kind, awaited, thread_id, begin_ns, ready_ns, end_ns});
 }
 
 void TruthLog::AddCall(const char* name, uint64_t begin_ns, uint64_t end_ns) {
@@ -113,9 +113,11 @@ void TruthLog::Write() {
                  line.queued_ns, line.span.begin_ns, line.span.end_ns);
   }
   for (const WaitLine& line : waits_) {
-    std::fprintf(
-        file, "{\"wait\":\"%s\",\"tid\":%d,\"begin_ns\":%" PRIu64 ",\"ready_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
-        line.kind, line.thread_id, line.begin_ns, line.ready_ns, line.end_ns);
+    std::fprintf(file,
+                 "{\"wait\":\"%s\",\"device\":%d,\"stream\":%u,\"tid\":%d,\"begin_ns\":%" PRIu64
+                 ",\"ready_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n",
+                 line.kind, line.awaited.device, line.awaited.stream_id, line.thread_id, line.begin_ns, line.ready_ns,
+                 line.end_ns);
   }
   for (const CallLine& line : calls_) {
     std::fprintf(file, "{\"call\":\"%s\",\"tid\":%d,\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "}\n", line.name,

@@ -15,6 +15,12 @@
 
 namespace simgpu {
 
+// What a call waited for: a stream's work, or with stream 0 a whole device's. Device -1: not told.
+struct Awaited {
+  int device = -1;
+  uint32_t stream_id = 0;
+};
+
 class TruthLog {
  public:
   explicit TruthLog(std::string path) : path_(std::move(path)) {}
@@ -22,7 +28,7 @@ class TruthLog {
   bool enabled() const { return !path_.empty(); }
   void AddOperation(const Operation& operation);
   void AddGraph(const GraphOperation& operation);
-  void AddWait(const char* kind, uint64_t begin_ns, uint64_t ready_ns, uint64_t end_ns);
+  void AddWait(const char* kind, Awaited awaited, uint64_t begin_ns, uint64_t ready_ns, uint64_t end_ns);
   void AddCall(const char* name, uint64_t begin_ns, uint64_t end_ns);  // `name` lives as long as the process
   void AddNote(const char* json_object);                               // a line of the program's own
   void Write();
@@ -48,6 +54,7 @@ class TruthLog {
   };
   struct WaitLine {
     const char* kind;
+    Awaited awaited;
     int thread_id;
     uint64_t begin_ns, ready_ns, end_ns;
   };

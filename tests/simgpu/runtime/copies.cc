@@ -86,7 +86,8 @@ cudaError_t SubmitCopy(CopyWork copy, cudaStream_t handle, bool synchronous) {
   const Span span = simulator.Submit(stream, copy);
   const bool on_device = !OnHost(copy.source_kind) && !OnHost(copy.destination_kind);
   if (capture == nullptr && (synchronous ? !on_device : AsyncBlocks(copy))) {
-    simulator.BlockUntil(span.end_ns, DeviceWaitMode(stream->device()->ordinal()), "copy");
+    simulator.BlockUntil(span.end_ns, DeviceWaitMode(stream->device()->ordinal()), "copy",
+                         {stream->device()->ordinal(), stream->id()});
     simulator.WaitForHostTasks(stream);
   }
   return cudaSuccess;
