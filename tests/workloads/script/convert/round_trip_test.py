@@ -64,6 +64,10 @@ class Recorded:
         pid = pid or collections.Counter(record["pid"] for record in work).most_common(1)[0][0]
         work = [record for record in work if record["pid"] == pid]
         self.lost = sum(record.get("records", 0) for record in records if record["kind"] == "loss" and record["pid"] == pid)
+        # GPU records that were refused, because their times cannot be right, are among the clamped.
+        for process in json.loads(run(stallscope, "budget", capture, "--json"))["processes"]:
+            if process["pid"] == pid:
+                self.lost += process["health"]["clamped"]
         self.names = collections.Counter((record["op"], record["name"]) for record in work)
         self.measure((record["begin_ns"], record["end_ns"]) for record in work)
 
@@ -110,7 +114,7 @@ def main():
             second = Recorded(folder / "second.stallcap")
             if not first.lost and not second.lost:
                 break
-            print(f"once more: {first.lost} and {second.lost} records were said to be lost")
+            print(f"once more: {first.lost} and {second.lost} records were said to be lost or refused")
         print(f"recorded: {first}\nplayed:   {second}\nnotes: {converted['notes']}")
         if first.lost or second.lost:
             print(f"SKIPPED: {first.lost} and {second.lost} records were lost on this busy machine")
