@@ -28,6 +28,8 @@
 #include <string>
 #include <thread>
 
+#include "agent/cupti/fill_work.h"
+
 namespace {
 
 constexpr size_t kBufferBytes = 64 * 1024;
@@ -79,21 +81,6 @@ void CUPTIAPI Complete(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t vali
     g_result.strange_times += !in_time;
   }
   free(buffer);
-}
-
-void Fill(int count) {
-  static void* memory = nullptr;
-  if (memory == nullptr) cudaMalloc(&memory, 4096);
-  for (int i = 0; i < count; ++i) cudaMemsetAsync(memory, 0, 64, nullptr);
-  cudaDeviceSynchronize();
-}
-
-void FillFor(double seconds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (std::chrono::steady_clock::now() < end) {
-    Fill(10);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
 }
 
 Functions Hidden() {

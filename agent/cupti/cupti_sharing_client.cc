@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "agent/cupti/fill_work.h"
 #include "agent/cupti/subscriber_interface.h"
 
 namespace {
@@ -39,21 +40,6 @@ void Complete(uint8_t* buffer, size_t, size_t valid_bytes, void*) {
     g_fills += record->kind == CUPTI_ACTIVITY_KIND_MEMSET;
   }
   free(buffer);
-}
-
-void Fill(int count) {
-  static void* memory = nullptr;
-  if (memory == nullptr) cudaMalloc(&memory, 4096);
-  for (int i = 0; i < count; ++i) cudaMemsetAsync(memory, 0, 64, nullptr);
-  cudaDeviceSynchronize();
-}
-
-void FillFor(double seconds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (std::chrono::steady_clock::now() < end) {
-    Fill(10);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
 }
 
 void Profile() {
