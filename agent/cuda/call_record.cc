@@ -166,26 +166,26 @@ void EndCall(const CudaCallInfo& call, ActiveCall* active, const CudaCallArgumen
   thread->current = nullptr;
 }
 
-void OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, const void* parameters) noexcept {
+uint64_t OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, const void* parameters) noexcept {
   CudaThread* thread = Thread();
-  if (thread == nullptr) return;
+  if (thread == nullptr) return 0;
   ActiveCall* current = thread->current;
-  if (current == &g_own) return;
+  if (current == &g_own) return 0;
   if (current != nullptr && current != &thread->from_callback) {
     // The real function of our interposed one; its runtime callback comes first, driver calls below it carry the same
     // id.
     if (current->correlation_id == 0) current->correlation_id = correlation_id;
     if (call.domain == CudaDomain::kRuntime && current->callback_id == 0) current->callback_id = call.callback_id;
-    return;
+    return current->begin_ticks;
   }
   if (current != nullptr && thread->callback_call->domain == CudaDomain::kRuntime &&
       call.domain == CudaDomain::kDriver) {
     if (call.call_class == CudaCallClass::kLaunch && parameters != nullptr) {
       thread->driver_stream = ReadCallbackParameters(call, parameters, false).object;
     }
-    return;
+    return current->begin_ticks;
   }
-  if (!Recording()) return;
+  if (!Recording()) return 0;
   ActiveCall* active = &thread->from_callback;
   *active = {};
   active->correlation_id = correlation_id;
@@ -203,6 +203,7 @@ void OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, const vo
     active->saved_wait = BeginWait(wire::RecordKind::kCudaCall, call.callback_id, object, active->begin_ticks);
     active->wait_published = true;
   }
+  return active->begin_ticks;
 }
 
 void OnCallbackExit(const CudaCallInfo& call, const void* parameters, int32_t result) noexcept {

@@ -34,8 +34,10 @@ bool BeginCall(const CudaCallInfo& call, uint64_t object, ActiveCall* active) no
 // Closes it. `result` is the cudaError_t; the arguments are read after the call.
 void EndCall(const CudaCallInfo& call, ActiveCall* active, const CudaCallArguments& arguments, int32_t result) noexcept;
 
-// CUPTI's callbacks, on the thread that makes the call. `parameters` as CUPTI gives them.
-void OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, const void* parameters) noexcept;
+// CUPTI's callbacks, on the thread that makes the call. `parameters` as CUPTI gives them. Entering returns when the
+// thread's outermost CUDA call began (ticks; 0: none is being recorded): reading the clock again would cost more than
+// all else here.
+uint64_t OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, const void* parameters) noexcept;
 void OnCallbackExit(const CudaCallInfo& call, const void* parameters, int32_t result) noexcept;
 
 // Graph launches so far and the time they took, as the program saw it. Any thread.

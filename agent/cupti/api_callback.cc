@@ -28,11 +28,15 @@ void CUPTIAPI OnCuptiCallback(void*, CUpti_CallbackDomain domain, CUpti_Callback
   const CudaCallInfo* call = FindCudaCall(our_domain, callback_id);
   if (call == nullptr) return;
   const int saved_errno = errno;
-  const uint64_t begin_ticks = Ticks();
   const auto* api = static_cast<const CUpti_CallbackData*>(data);
+  // What this costs the program: one call in so many is measured for all of them.
+  const bool measured = api->correlationId % CuptiSession::kMeasureOneIn == 0;
+  const uint64_t begin_ticks = measured ? Ticks() : 0;
   if (api->callbackSite == CUPTI_API_ENTER) {
-    OnCallbackEnter(*call, api->correlationId, api->functionParams);
-    if (Enqueues(call->call_class)) g_cupti_session.decoder.NoteLaunch(api->correlationId, begin_ticks);
+    const uint64_t call_ticks = OnCallbackEnter(*call, api->correlationId, api->functionParams);
+    if (Enqueues(call->call_class)) {
+      g_cupti_session.decoder.NoteLaunch(api->correlationId, call_ticks != 0 ? call_ticks : Ticks());
+    }
   } else {
     // cudaError_t and CUresult are both enumerations of int's size.
     const auto* result = static_cast<const int32_t*>(api->functionReturnValue);
@@ -43,8 +47,7 @@ void CUPTIAPI OnCuptiCallback(void*, CUpti_CallbackDomain domain, CUpti_Callback
     }
     if (__builtin_expect(g_cupti_session.finalize_wanted.load(std::memory_order_relaxed), 0)) Finalize();
   }
-  // What this costs the program: one call in so many is measured for all of them.
-  if (api->correlationId % CuptiSession::kMeasureOneIn == 0) {
+  if (measured) {
     g_cupti_session.callback_ticks.fetch_add((Ticks() - begin_ticks) * CuptiSession::kMeasureOneIn,
                                              std::memory_order_relaxed);
   }

@@ -57,6 +57,7 @@ void UnfinishedRecords::Release(uint64_t until_ns, bool also_unfinished) {
     } else if (FaultOn(Fault::kWithheldBuffers)) {
       return;  // one unfinished record withholds all that share its buffer
     } else {
+      released.swap(room_);
       size_t kept = 0;
       for (size_t i = 0; i < held_.size(); ++i) {
         if (finished(held_[i])) {
