@@ -1,21 +1,27 @@
 #!/usr/bin/env python3
 """What does the agent cost llama.cpp? Tokens/s with and without Stallscope, on the simulated GPU, in one run.
 
-Plain and traced runs alternate (plain first, then traced first, ...), so that a machine that gets slower meanwhile does not
-decide the answer; what is reported is the median of the pairs' ratios. Both runs ask for the same requests from a seeded
-generator. "traced" is `stallscope run` with its collector in the same machine, attribution on, capture written: all that
-a user pays on one host, not the agent alone.
+In each round every kind of run is made once, forwards in one round and backwards in the next, so that a machine that gets
+slower meanwhile does not decide the answer. All runs ask for the same requests from a seeded generator. The ratio is that
+of the medians; single runs scatter by some percent, so it is given with the interval in which it lies with 95 %
+(bootstrap over the rounds).
 
-How much work the simulated GPU makes of a kernel decides how much of the host's time shows: with the simulator's default
-(2.5 us a kernel) the host's launches are the bottleneck. --kernel-us 6.2 is the median kernel of a public trace of a vLLM
-decoding with graphs (on an MI300X).
+Kinds, beside the plain program:
+  run       `stallscope run` with its collector on the same machine, attribution on, capture written: all that a user pays
+  live      the same without a capture
+  agent     the agent and CUPTI, no collector
 
-usage: llama_overhead.py --build build/dev [--pairs 7] [--seconds 8] [--sequences 4] [--kernel-us 2.5] [--no-capture] [--json]
+How much work the simulated GPU makes of a kernel decides how much of the host's time shows. With the simulator's default
+(2.5 us a kernel) the host's launches are the bottleneck of this tiny model: the worst case. 6.2 us is the median and 25.1 us
+the mean of the kernels of a public trace of a vLLM decoding with graphs (on an MI300X).
+
+usage: llama_overhead.py --build build/dev [--rounds 20] [--seconds 3] [--sequences 4] [--kernel-us 2.5] [--kinds run] [--json]
 """
 import argparse
 import json
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -23,6 +29,9 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "demo"))
 import engine as engines  # noqa: E402
+
+KINDS = ("run", "live", "agent")
+RESAMPLES = 4000
 
 
 def setup_paths(root):
@@ -40,16 +49,30 @@ def tokens_per_second(command, environment):
     return counts["tokens_per_s"]
 
 
+def ratio_and_interval(traced, plain):
+    """Ratio of the medians, and the middle 95 % of what it is over rounds drawn with replacement."""
+    draw = random.Random(1)
+    ratios = []
+    for _ in range(RESAMPLES):
+        rounds = draw.choices(range(len(plain)), k=len(plain))
+        ratios.append(statistics.median(traced[i] for i in rounds) / statistics.median(plain[i] for i in rounds))
+    ratios.sort()
+    return (statistics.median(traced) / statistics.median(plain), ratios[RESAMPLES // 40], ratios[-RESAMPLES // 40 - 1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, type=pathlib.Path)
-    parser.add_argument("--pairs", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--sequences", type=int, default=4)
     parser.add_argument("--kernel-us", type=float, default=2.5)
-    parser.add_argument("--no-capture", action="store_true")
+    parser.add_argument("--kinds", default="run", help=f"some of {','.join(KINDS)}, with commas between")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    kinds = arguments.kinds.split(",")
+    if unknown := set(kinds) - set(KINDS):
+        parser.error(f"unknown kind {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
     build = arguments.build.resolve()
     paths = setup_paths(pathlib.Path(__file__).resolve().parents[2])
     try:
@@ -57,34 +80,33 @@ def main():
         program = engine.command("cuda", arguments.sequences, 1, arguments.seconds)
     except engines.EngineMissing as missing:
         sys.exit(f"llama_overhead: {missing}")
-    simulated = ":".join(filter(None, [str(build / "lib/simgpu"), os.environ.get("LD_LIBRARY_PATH", "")]))
-    gpu = {"SIMGPU_KERNEL_NS": str(round(arguments.kernel_us * 1000))}
-    ratios, plain_rates, traced_rates = [], [], []
+    environment = {**engine.environment(), "SIMGPU_KERNEL_NS": str(round(arguments.kernel_us * 1000))}
+    simulated = {**environment,
+                 "LD_LIBRARY_PATH": ":".join(filter(None, [str(build / "lib/simgpu"), os.environ.get("LD_LIBRARY_PATH", "")]))}
     with tempfile.TemporaryDirectory() as scratch:
-        traced = [build / "bin/stallscope", "run", "--gpu", "simulated", "--quiet"]
-        traced += [] if arguments.no_capture else ["--capture", pathlib.Path(scratch) / "run.stallcap"]
-        traced += ["--", *program]
-        for pair in range(arguments.pairs):
-            rates = {}
-            for kind in ("plain", "traced") if pair % 2 == 0 else ("traced", "plain"):
-                if kind == "plain":
-                    rates[kind] = tokens_per_second(program, {**engine.environment(), **gpu, "LD_LIBRARY_PATH": simulated})
-                else:
-                    rates[kind] = tokens_per_second(traced, {**engine.environment(), **gpu})
-            ratios.append(rates["traced"] / rates["plain"])
-            plain_rates.append(rates["plain"])
-            traced_rates.append(rates["traced"])
+        run = [build / "bin/stallscope", "run", "--gpu", "simulated", "--quiet"]
+        capture = ["--capture", pathlib.Path(scratch) / "run.stallcap"]
+        runs = {"plain": (program, simulated),
+                "run": ([*run, *capture, "--", *program], environment),
+                "live": ([*run, "--", *program], environment),
+                "agent": (program, {**simulated, "LD_PRELOAD": str(build / "lib/libstallscope.so"),
+                                    "STALLSCOPE_SOCKET": str(pathlib.Path(scratch) / "nobody")})}
+        rates = {kind: [] for kind in ["plain", *kinds]}
+        for number in range(arguments.rounds):
+            for kind in list(rates) if number % 2 == 0 else reversed(list(rates)):
+                rates[kind].append(tokens_per_second(*runs[kind]))
             if not arguments.json:
-                print(f"pair {pair + 1}/{arguments.pairs}: plain {rates['plain']:,.0f} tokens/s, traced {rates['traced']:,.0f}, "
-                      f"ratio {ratios[-1]:.4f}", flush=True)
-    result = {"engine": engine.name, "gpu": "simulated GPU", "kernel_us": arguments.kernel_us, "pairs": arguments.pairs, "seconds": arguments.seconds,
-              "plain_tokens_per_s": statistics.median(plain_rates), "traced_tokens_per_s": statistics.median(traced_rates),
-              "ratio_median": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios)}
+                print(f"round {number + 1}/{arguments.rounds}: "
+                      + ", ".join(f"{kind} {of_kind[-1]:,.0f} tokens/s" for kind, of_kind in rates.items()), flush=True)
+    result = {"engine": engine.name, "gpu": "simulated GPU", "kernel_us": arguments.kernel_us, "rounds": arguments.rounds,
+              "seconds": arguments.seconds, "sequences": arguments.sequences, "kinds": {}}
+    for kind, of_kind in rates.items():
+        ratio, low, high = ratio_and_interval(of_kind, rates["plain"])
+        result["kinds"][kind] = {"tokens_per_s": statistics.median(of_kind), "ratio": ratio, "ratio_95": [low, high]}
+        if not arguments.json:
+            print(f"{kind:6} {statistics.median(of_kind):9,.0f} tokens/s  ratio {ratio:.4f}  (95 %: {low:.4f} to {high:.4f})")
     if arguments.json:
         print(json.dumps(result))
-    else:
-        print(f"traced/plain: median {result['ratio_median']:.4f} (min {result['ratio_min']:.4f}, max {result['ratio_max']:.4f}) "
-              f"over {arguments.pairs} pairs of {arguments.seconds:g} s, {engine.name}, simulated GPU")
 
 
 if __name__ == "__main__":
