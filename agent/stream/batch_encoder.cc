@@ -47,6 +47,10 @@ BatchEncoder::Group BatchEncoder::GroupOf(const PlainRecord& record) noexcept {
                  : Group::kGpuCopies;
     case wire::RecordKind::kRange:
       return Group::kRanges;
+    case wire::RecordKind::kMemory:
+      return Group::kMemoryOps;
+    case wire::RecordKind::kCodeLoad:
+      return Group::kCodeLoads;
     default:
       return Group::kNone;
   }
@@ -132,6 +136,11 @@ void BatchEncoder::Resolve(const wire::Header* header, const PlainRecord& record
     resolved->duration_ns = record.duration;
     IntroduceString(header, static_cast<uint32_t>(record.object));
     IntroduceShape(header, static_cast<uint32_t>(record.object >> 32));
+    return;
+  }
+  if (kind == wire::RecordKind::kMemory || kind == wire::RecordKind::kCodeLoad) {
+    resolved->begin_ns = record.begin;
+    resolved->duration_ns = record.duration;
     return;
   }
   resolved->begin_ns = TicksToNs(header, record.begin);
@@ -311,6 +320,44 @@ void BatchEncoder::WriteRanges() noexcept {
   Column(7, kGroup, kAnyBit, STALLSCOPE_VALUE(record.id));
 }
 
+void BatchEncoder::CorrelationColumn(uint32_t field, Group group) noexcept {
+  int32_t before = 0;
+  Column(field, group, kAnyBit, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
+    const auto delta = static_cast<int32_t>(record.id - static_cast<uint32_t>(before));
+    before = static_cast<int32_t>(record.id);
+    return Truncated32(delta);
+  });
+}
+
+void BatchEncoder::WriteMemoryOps() noexcept {
+  constexpr Group kGroup = Group::kMemoryOps;
+  const Differences& differences = differences_[static_cast<uint32_t>(kGroup)];
+  DeltaColumn(1, kGroup, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kGroup, differences.duration, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kGroup, differences.call, STALLSCOPE_VALUE(record.call));
+  uint64_t before = 0;
+  Column(4, kGroup, kAnyBit, [&before](const PlainRecord& record, const Resolved&) noexcept -> uint64_t {
+    const auto delta = static_cast<int64_t>(record.object - before);  // modulo 2^64
+    before = record.object;
+    return ZigZag(delta);
+  });
+  Column(5, kGroup, differences.argument, STALLSCOPE_VALUE(record.argument));
+  Column(6, kGroup, differences.detail, STALLSCOPE_VALUE(record.detail));
+  Column(7, kGroup, differences.stack, STALLSCOPE_VALUE(record.stack));
+  CorrelationColumn(8, kGroup);
+}
+
+void BatchEncoder::WriteCodeLoads() noexcept {
+  constexpr Group kGroup = Group::kCodeLoads;
+  const Differences& differences = differences_[static_cast<uint32_t>(kGroup)];
+  DeltaColumn(1, kGroup, static_cast<int64_t>(base_ns_), STALLSCOPE_VALUE(resolved.begin_ns));
+  Column(2, kGroup, differences.duration, STALLSCOPE_VALUE(resolved.duration_ns));
+  Column(3, kGroup, differences.call, STALLSCOPE_VALUE(record.call));
+  Column(4, kGroup, differences.stack, STALLSCOPE_VALUE(record.stack));
+  CorrelationColumn(5, kGroup);
+  Column(6, kGroup, differences.argument, STALLSCOPE_VALUE(record.argument));
+}
+
 void BatchEncoder::WriteGroup(Group group) noexcept {
   const uint64_t message = out_->BeginMessage(static_cast<uint32_t>(group));
   switch (group) {
@@ -330,6 +377,12 @@ void BatchEncoder::WriteGroup(Group group) noexcept {
       break;
     case Group::kRanges:
       WriteRanges();
+      break;
+    case Group::kMemoryOps:
+      WriteMemoryOps();
+      break;
+    case Group::kCodeLoads:
+      WriteCodeLoads();
       break;
     case Group::kNone:
       break;

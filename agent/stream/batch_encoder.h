@@ -38,6 +38,8 @@ class BatchEncoder {
     kRanges = 9,
     kLaunches = 12,
     kGpuCopies = 13,
+    kMemoryOps = 14,
+    kCodeLoads = 15,
   };
   static Group GroupOf(const PlainRecord& record) noexcept;
 
@@ -72,6 +74,9 @@ class BatchEncoder {
   void WriteCudaCalls(Group group) noexcept;
   void WriteGpuOps(Group group) noexcept;
   void WriteRanges() noexcept;
+  void WriteMemoryOps() noexcept;
+  void WriteCodeLoads() noexcept;
+  void CorrelationColumn(uint32_t field, Group group) noexcept;
 
   ObjectIds objects_;
   uint64_t last_object_ = 0;  // most records of a thread name the object of the one before

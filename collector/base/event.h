@@ -83,6 +83,40 @@ struct RangeEvent {
 // StateEvent::what of the mark that ends a round: all that the process recorded before it has been given, GPU records apart.
 inline constexpr uint32_t kStateDrained = 12;
 
+// What happened to memory (wire::MemoryOperation says what bytes and extra mean).
+struct MemoryEvent {
+  wire::MemoryOperation operation;
+  HostNs begin, end;
+  uint64_t address;  // of the memory or the pool
+  uint64_t bytes, extra;
+  uint8_t memory_kind;    // CUpti_ActivityMemoryKind
+  uint8_t device, flags;  // wire::kMemoryFlag*
+  uint32_t correlation;   // 0: not known
+};
+
+// A stretch in which the driver loaded or compiled code, on a thread of the program.
+struct CodeLoadEvent {
+  wire::CodeLoadKind kind;
+  HostNs begin, end;
+  uint32_t tid;          // 0: that of the call with this correlation id
+  uint32_t correlation;  // 0: not known
+  uint64_t bytes;
+};
+
+// A context of the program, as CUPTI tells of it.
+struct ContextInfo {
+  uint32_t id, device, multiprocessors, parent;
+  bool mps, green;
+};
+
+enum class NamedKind : uint8_t { kThread = 1, kStream = 2, kContext = 3, kDevice = 4 };
+// What the program called something, through NVTX.
+struct NamedInfo {
+  NamedKind kind;
+  uint64_t value;  // tid, handle or device number
+  std::string_view name;
+};
+
 struct StateEvent {
   uint32_t what;  // stallscope.v1.State.What
   HostNs at;
@@ -124,6 +158,9 @@ struct DeviceInfo {
   uint32_t device;  // CUDA's number, as in GpuOpEvent::device
   std::string_view name;
   bool simulated;
+  uint32_t multiprocessors = 0;
+  bool mig = false;  // a part of a GPU
+  uint32_t gpu_instance = 0, compute_instance = 0;
 };
 
 struct ProcessIdentity {
@@ -172,6 +209,10 @@ class EventSink {
   virtual void OnCudaCall(const CudaCallEvent&) {}
   virtual void OnGpuOp(const GpuOpEvent&) {}
   virtual void OnRange(const RangeEvent&) {}
+  virtual void OnMemory(const MemoryEvent&) {}
+  virtual void OnCodeLoad(const CodeLoadEvent&) {}
+  virtual void OnContext(const ContextInfo&) {}
+  virtual void OnNamed(const NamedInfo&) {}
   virtual void OnState(const StateEvent&) {}
   virtual void OnIdentity(const IdentityEvent&) {}
   virtual void OnThreadSample(const ThreadSampleEvent&) {}

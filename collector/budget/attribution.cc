@@ -178,6 +178,19 @@ void Attribution::SumHidden(const StepInterval& step, StepBudget* budget) {
         budget->hidden[static_cast<size_t>(LineOfCall(*outer))] -= busy;  // innermost wins
       }
     }
+    HostNs told_until = step.begin;
+    for (const CodeSpan& span : timeline_.code_spans().Of(thread)) {
+      if (span.begin >= step.end) break;
+      const HostNs begin = std::max(span.begin, told_until), end = std::min(span.end, step.end);
+      const ThreadTimeline::Position position = timeline->Before(end, visible_until);
+      const int64_t busy = BusyWithin(begin, end);
+      if (busy == 0 || position.call == nullptr || position.segment_begin > begin || IsBlockingCuda(*position.call)) {
+        continue;
+      }
+      told_until = end;
+      budget->hidden[static_cast<size_t>(Line::kHostModuleLoad)] += busy;
+      budget->hidden[static_cast<size_t>(LineOfCall(*position.call))] -= busy;
+    }
   }
 }
 

@@ -12,6 +12,9 @@
 #include "collector/budget/late_steps.h"
 #include "collector/budget/report_text.h"
 #include "collector/governor/graph_mix.h"
+#include "collector/memory/code_loads.h"
+#include "collector/memory/gpu_places.h"
+#include "collector/memory/memory_account.h"
 #include "collector/steps/batch_composition.h"
 #include "collector/steps/step_finder.h"
 #include "collector/timeline/host_wakes.h"
@@ -59,6 +62,7 @@ enum StateWhat : uint32_t {
   kSimulatedGpu = 7,
   kDetached = 8,
   kDisabled = 11,
+  kMps = 13,
   kCpusAvailable = 20,
   kCpuThrottled = 21,
 };
@@ -84,6 +88,17 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   void OnDevice(const DeviceInfo& device) override {
     if (device_name_.empty()) device_name_ = std::string(device.name);
     simulated_gpu_ = simulated_gpu_ || device.simulated;
+    gpu_places_.OnDevice(device);
+  }
+  void OnContext(const ContextInfo& context) override { gpu_places_.OnContext(context); }
+  void OnNamed(const NamedInfo& named) override { gpu_places_.OnNamed(named); }
+  void OnMemory(const MemoryEvent& event) override {
+    ++memory_events_;
+    memory_.OnMemory(event);
+  }
+  void OnCodeLoad(const CodeLoadEvent& load) override {
+    code_loads_.OnLoad(load);
+    timeline_.AddCodeLoad(load);
   }
   void OnWait(const WaitEvent& event) override {
     WaitEvent wait = event;
@@ -103,6 +118,8 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
     CudaCallEvent call = event;
     call.thread = names_.Of(event.thread);
     timeline_.AddCudaCall(call);
+    memory_.OnCall(call);
+    code_loads_.OnCall(call);
     Fed();
   }
   void OnGpuOp(const GpuOpEvent& op) override {
@@ -210,6 +227,10 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   BatchTotals batches_;
   PollPartners poll_partners_;
   CpuShortage cpu_shortage_;
+  MemoryAccount memory_;
+  CodeLoads code_loads_;
+  GpuPlaces gpu_places_;
+  uint64_t memory_events_ = 0;
   StepFinder finder_;
   Attribution attribution_;
   Windows windows_;
@@ -266,6 +287,9 @@ void Analysis::OnState(const StateEvent& state) {
     case kCuptiReturned:
       cupti_notice_.clear();
       break;
+    case kMps:
+      gpu_places_.OnMps(state.value != 0, state.text);
+      break;
     case kCpusAvailable:
       cpu_shortage_.OnCpusAvailable(state.value, state.text == "quota");
       break;
@@ -290,6 +314,7 @@ void Analysis::AdvanceTo(HostNs now, bool finishing) {
   now = advanced_to_ = std::max(advanced_to_, now);
   events_since_advance_ = 0;
   timeline_.SettleDevices();
+  timeline_.SettleCodeLoads();
   FindSteps(finishing ? INT64_MAX : now - kReorderNs);
   if (finishing) {
     finder_.Finish();
@@ -480,7 +505,7 @@ void Analysis::CountHealth(HostNs now) {
         wire::Counter::kGpuUnfinished, wire::Counter::kGpuOtherClock}) {
     clamped += health_.counters[static_cast<size_t>(counter)];
   }
-  const uint64_t events = counts.events + range_events_;
+  const uint64_t events = counts.events + range_events_ + memory_events_;
   // The same loss may be told twice: as a gap in a thread's numbers and by the agent's own count.
   const uint64_t dropped = std::max(counts.lost_records, reported_lost);
   AddAt(now, [&](WindowSums* sums) {
@@ -565,6 +590,11 @@ ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
   if (health_.process_cpu_ns > 0) {
     report.agent_cost_share = static_cast<double>(health_.agent_cpu_ns) / static_cast<double>(health_.process_cpu_ns);
   }
+  report.memory = memory_.Report(window_ns, now, names_);
+  report.code_loads = code_loads_.Report(window_ns, now);
+  report.contexts = gpu_places_.Contexts();
+  report.names = gpu_places_.Names();
+  for (std::string& line : gpu_places_.Notices()) report.notices.push_back(std::move(line));
   if (std::string batches = batches_.Describe(); !batches.empty()) report.notices.push_back(std::move(batches));
   if (!graph_split.empty()) report.notices.push_back(graph_split);
   if (!cupti_notice_.empty()) report.notices.push_back(cupti_notice_);

@@ -10,6 +10,7 @@
 
 #include "collector/base/event.h"
 #include "collector/base/line.h"
+#include "collector/memory/memory_report.h"
 
 namespace stallscope {
 
@@ -57,6 +58,10 @@ struct ProcessReport {
   std::string agent_level;      // "budget", "kernels", "nodes"
   double agent_cost_share = 0;  // agent CPU / process CPU
   std::vector<BlockedThread> blocked;
+  MemoryReport memory;
+  std::vector<CodeLoadReport> code_loads;  // by total, largest first
+  std::vector<ContextReport> contexts;
+  std::vector<NamedReport> names;    // what the program called its streams, contexts and devices
   std::vector<std::string> notices;  // "CUPTI is held by nsys: GPU lines start again when it ends"
 };
 

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "absl/strings/str_cat.h"
+#include "collector/memory/memory_words.h"
 
 namespace stallscope {
 namespace {
@@ -73,6 +74,8 @@ std::string TextOfCause(const Cause& cause, const ProcessNames* names) {
       if (high != 0) absl::StrAppend(&text, ", graph ", high);
       return text;
     }
+    case CauseKind::kCodeLoad:
+      return absl::StrCat(CodeLoadName(static_cast<wire::CodeLoadKind>(high)), ", ", TextOfThread(thread, names));
     case CauseKind::kWithinClockError:
       return absl::StrCat("end of waits, within clock error, ", TextOfThread(thread, names));
   }

@@ -125,6 +125,20 @@ CauseKey CauseOfCall(const Call& call, ThreadIndex thread) {
   return MakeCause(CauseKind::kCudaCall, static_cast<uint64_t>(call.domain) << 16 | call.call, thread);
 }
 
+void WalkBack::ChargeUnlessLoading(ThreadIndex thread, Line line, HostNs from, HostNs to, CauseKey cause,
+                                   ChargeSheet* sheet) const {
+  for (const CodeSpan& span : timeline_.code_spans().Of(thread)) {
+    if (span.begin >= to) break;
+    const HostNs begin = std::max(from, span.begin), end = std::min(to, span.end);
+    if (end <= begin) continue;
+    sheet->ChargeIdleGpu(line, from, begin, cause);
+    sheet->ChargeIdleGpu(Line::kHostModuleLoad, begin, end,
+                         MakeCause(CauseKind::kCodeLoad, static_cast<uint64_t>(span.kind), thread));
+    from = end;
+  }
+  sheet->ChargeIdleGpu(line, from, to, cause);
+}
+
 void WalkBack::ChargeOwnCode(const Request& request, ThreadIndex thread, const ThreadTimeline& timeline,
                              const ThreadTimeline::Position& position, HostNs from, HostNs to, CauseKey reason,
                              ChargeSheet* sheet) const {
@@ -153,7 +167,7 @@ void WalkBack::ChargeOwnCode(const Request& request, ThreadIndex thread, const T
                                       (static_cast<__int128>(share.run_delay_ns) + share.on_cpu_ns));
   }
   // The samples tell how much, not when: the run delay is put at the end of the stretch.
-  sheet->ChargeIdleGpu(Line::kHostCpu, from, to - off_cpu_ns, reason);
+  ChargeUnlessLoading(thread, Line::kHostCpu, from, to - off_cpu_ns, reason, sheet);
   sheet->ChargeIdleGpu(Line::kHostOffcpu, to - off_cpu_ns, to, MakeCause(CauseKind::kThread, 0, thread));
 }
 
@@ -232,6 +246,11 @@ void WalkBack::Run(const Request& request, ChargeSheet* sheet, StepBudget* budge
     if (wake == nullptr && WaitKindOf(call) == wire::WaitKind::kJoin && call.correlation != 0 && call.result == 0) {
       joined.thread = timeline_.ThreadOfTid(call.correlation);
       if (joined.thread != 0) wake = &joined;
+    }
+    if (call.source == CallSource::kCuda) {
+      ChargeUnlessLoading(thread, LineOfCall(call), segment_begin, cursor, CauseOfCall(call, thread), sheet);
+      cursor = segment_begin;
+      continue;
     }
     // Another process woke it: who is known, what that one did is its own budget's matter. The interpreter lock: its holder
     // ran its own code, but this thread had to stand still for it, which is what the line says.

@@ -34,6 +34,9 @@ class WalkBack {
   void ChargeOwnCode(const Request& request, ThreadIndex thread, const ThreadTimeline& timeline,
                      const ThreadTimeline::Position& position, HostNs from, HostNs to, CauseKey reason,
                      ChargeSheet* sheet) const;
+  // As the line, but for what the driver spent on loading code meanwhile.
+  void ChargeUnlessLoading(ThreadIndex thread, Line line, HostNs from, HostNs to, CauseKey cause,
+                           ChargeSheet* sheet) const;
   void ChargeBlockingCuda(const Request& request, ThreadIndex thread, const Call& call, HostNs from, HostNs to,
                           ChargeSheet* sheet) const;
 

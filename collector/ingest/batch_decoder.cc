@@ -29,6 +29,20 @@ void SendRun(Rows* group, HostNs until, HostNs* next_end, HostNs* last_end, uint
   } while (*next_end <= until && *next_end != kNever);
 }
 
+// Sends all rows of a group that has no place in the threads' order.
+template <typename Rows>
+void SendAll(Rows* group, HostNs* last_end, uint64_t* skip, uint64_t* events, EventSink* sink) {
+  while (group->Next()) {
+    if (*skip > 0) {
+      --*skip;
+      continue;
+    }
+    group->Send(sink);
+    ++*events;
+    *last_end = std::max(*last_end, group->end());
+  }
+}
+
 absl::Status BadColumns(const char* group) {
   return absl::InvalidArgumentError(std::string("columns of ") + group + " differ in length");
 }
@@ -112,12 +126,16 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
   RangeRows ranges(context, base, batch.ranges());
   StateRows states(context, base, batch.states());
   GpuOpRows gpu_ops(context, base, batch.gpu_ops()), gpu_copies(context, base, batch.gpu_copies());
+  MemoryRows memory_ops(context, base, batch.memory_ops());
+  CodeLoadRows code_loads(context, base, batch.code_loads());
   if (waits.rows() < 0) return BadColumns("Waits");
   if (wakes.rows() < 0) return BadColumns("Wakes");
   if (cuda_calls.rows() < 0 || launches.rows() < 0) return BadColumns("CudaCalls");
   if (ranges.rows() < 0) return BadColumns("Ranges");
   if (states.rows() < 0) return BadColumns("States");
   if (gpu_ops.rows() < 0 || gpu_copies.rows() < 0) return BadColumns("GpuOps");
+  if (memory_ops.rows() < 0) return BadColumns("MemoryOps");
+  if (code_loads.rows() < 0) return BadColumns("CodeLoads");
 
   uint64_t skip = 0;
   if (ring != nullptr && !Follow(batch, ring, &skip, sink)) return absl::OkStatus();
@@ -156,17 +174,11 @@ absl::Status BatchDecoder::Decode(const v1::Batch& batch, EventSink* sink) {
         break;
     }
   }
-  for (GpuOpRows* group : {&gpu_ops, &gpu_copies}) {
-    while (group->Next()) {
-      if (skip > 0) {
-        --skip;
-        continue;
-      }
-      group->Send(sink);
-      ++counts_.events;
-      last_end = std::max(last_end, group->end());
-    }
-  }
+  // Loads first: an operation's arrival may close the step in which its launch loaded code.
+  SendAll(&code_loads, &last_end, &skip, &counts_.events, sink);
+  SendAll(&gpu_ops, &last_end, &skip, &counts_.events, sink);
+  SendAll(&gpu_copies, &last_end, &skip, &counts_.events, sink);
+  SendAll(&memory_ops, &last_end, &skip, &counts_.events, sink);
   if (ring != nullptr) ring->progress->last_end = last_end;
   if (batch.has_thread_samples()) return DecodeSamples(batch, registry_, context, sink);
   return absl::OkStatus();

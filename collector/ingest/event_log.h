@@ -27,6 +27,17 @@ class EventLog : public EventSink {
 
   void OnThread(const ThreadInfo& t) override { Add("thread", t.thread, t.tid, t.name, t.begin); }
   void OnDevice(const DeviceInfo& d) override { Add("device", d.device, std::string(d.name), d.simulated); }
+  void OnContext(const ContextInfo& c) override {
+    Add("context", c.id, c.device, c.multiprocessors, c.parent, c.mps, c.green);
+  }
+  void OnNamed(const NamedInfo& n) override { Add("named", static_cast<int>(n.kind), n.value, std::string(n.name)); }
+  void OnMemory(const MemoryEvent& e) override {
+    Add("memory", static_cast<int>(e.operation), e.begin, e.end, e.address, e.bytes, e.extra,
+        static_cast<int>(e.memory_kind), static_cast<int>(e.device), static_cast<int>(e.flags), e.correlation);
+  }
+  void OnCodeLoad(const CodeLoadEvent& e) override {
+    Add("load", static_cast<int>(e.kind), e.begin, e.end, e.tid, e.correlation, e.bytes);
+  }
   void OnWait(const WaitEvent& e) override {
     Add("wait", e.thread, static_cast<int>(e.call), e.begin, e.end, e.object, e.result, e.count, e.timeout_ns_plus_one,
         e.stack);

@@ -87,6 +87,49 @@ bool RangeRows::Next() {
   return false;
 }
 
+bool MemoryRows::Next() {
+  while (next_ < rows_) {
+    const int row = next_++;
+    address_at_ += static_cast<uint64_t>(address_[row]);
+    correlation_at_ += static_cast<uint32_t>(correlation_[row]);
+    if (!times_.Step(row, duration_[row], &event_.begin, &event_.end)) continue;
+    if (operation_[row] < static_cast<uint32_t>(wire::MemoryOperation::kAllocate) ||
+        operation_[row] > static_cast<uint32_t>(wire::MemoryOperation::kRemoteMap)) {
+      ++context_.counts->unknown_kind;
+      continue;
+    }
+    event_.operation = static_cast<wire::MemoryOperation>(operation_[row]);
+    event_.address = address_at_;
+    event_.bytes = bytes_[row];
+    event_.extra = extra_[row];
+    event_.memory_kind = static_cast<uint8_t>(place_[row]);
+    event_.device = static_cast<uint8_t>(place_[row] >> 8);
+    event_.flags = static_cast<uint8_t>(place_[row] >> 16);
+    event_.correlation = correlation_at_;
+    return true;
+  }
+  return false;
+}
+
+bool CodeLoadRows::Next() {
+  while (next_ < rows_) {
+    const int row = next_++;
+    correlation_at_ += static_cast<uint32_t>(correlation_[row]);
+    if (!times_.Step(row, duration_[row], &event_.begin, &event_.end)) continue;
+    if (kind_[row] < static_cast<uint32_t>(wire::CodeLoadKind::kModule) ||
+        kind_[row] > static_cast<uint32_t>(wire::CodeLoadKind::kCompiler)) {
+      ++context_.counts->unknown_kind;
+      continue;
+    }
+    event_.kind = static_cast<wire::CodeLoadKind>(kind_[row]);
+    event_.tid = tid_[row];
+    event_.correlation = correlation_at_;
+    event_.bytes = bytes_[row];
+    return true;
+  }
+  return false;
+}
+
 bool StateRows::Next() {
   while (next_ < rows_) {
     const int row = next_++;

@@ -266,6 +266,75 @@ class RangeRows {
   RangeEvent event_{};
 };
 
+class MemoryRows {
+ public:
+  MemoryRows(const RowContext& context, uint64_t base_ns, const v1::MemoryOps& group)
+      : context_(context),
+        times_(context, base_ns, group.begin_delta_ns()),
+        duration_(group.duration_ns()),
+        operation_(group.operation()),
+        address_(group.address_delta()),
+        bytes_(group.bytes()),
+        extra_(group.extra()),
+        place_(group.place()),
+        correlation_(group.correlation_delta()),
+        rows_(RowCount({times_.size(), duration_.size(), operation_.size(), address_.size(), bytes_.size(),
+                        extra_.size(), place_.size(), correlation_.size()})) {}
+
+  bool Next();
+
+  int rows() const { return rows_; }
+  HostNs end() const { return event_.end; }
+  void Send(EventSink* sink) const { sink->OnMemory(event_); }
+
+ private:
+  const RowContext& context_;
+  TimeChain times_;
+  Column<uint64_t> duration_;
+  Column<uint32_t> operation_;
+  Column<int64_t> address_;
+  Column<uint64_t> bytes_, extra_;
+  Column<uint32_t> place_;
+  Column<int32_t> correlation_;
+  const int rows_;
+  int next_ = 0;
+  uint64_t address_at_ = 0;
+  uint32_t correlation_at_ = 0;
+  MemoryEvent event_{};
+};
+
+class CodeLoadRows {
+ public:
+  CodeLoadRows(const RowContext& context, uint64_t base_ns, const v1::CodeLoads& group)
+      : context_(context),
+        times_(context, base_ns, group.begin_delta_ns()),
+        duration_(group.duration_ns()),
+        kind_(group.kind()),
+        tid_(group.tid()),
+        correlation_(group.correlation_delta()),
+        bytes_(group.bytes()),
+        rows_(RowCount(
+            {times_.size(), duration_.size(), kind_.size(), tid_.size(), correlation_.size(), bytes_.size()})) {}
+
+  bool Next();
+
+  int rows() const { return rows_; }
+  HostNs end() const { return event_.end; }
+  void Send(EventSink* sink) const { sink->OnCodeLoad(event_); }
+
+ private:
+  const RowContext& context_;
+  TimeChain times_;
+  Column<uint64_t> duration_;
+  Column<uint32_t> kind_, tid_;
+  Column<int32_t> correlation_;
+  Column<uint64_t> bytes_;
+  const int rows_;
+  int next_ = 0;
+  uint32_t correlation_at_ = 0;
+  CodeLoadEvent event_{};
+};
+
 class StateRows {
  public:
   StateRows(const RowContext& context, uint64_t base_ns, const v1::States& group)

@@ -130,7 +130,14 @@ RingEntry* ProcessRegistry::AddThread(uint32_t id, uint32_t tid, std::string_vie
   HostNs& side = sampled ? thread->sampled_begin : thread->recorded_begin;
   if (side == 0) side = begin;
   // Names change (a thread names itself after it has started); the latest is the most telling.
-  if (!name.empty() && thread->info.name != name) thread->info.name = std::string(name.substr(0, kMaxThreadNameBytes));
+  if (!name.empty() && !thread->named && thread->info.name != name) {
+    thread->info.name = std::string(name.substr(0, kMaxThreadNameBytes));
+  }
+  if (const auto waiting = waiting_names_.find(tid); waiting != waiting_names_.end()) {
+    thread->info.name = std::move(waiting->second);
+    thread->named = true;
+    waiting_names_.erase(waiting);
+  }
   return ring;
 }
 
@@ -142,6 +149,19 @@ void ProcessRegistry::AddString(uint32_t id, std::string_view text) {
   std::string_view& place = strings_.At(id);
   if (place.data() != nullptr && place == text) return;  // sent again after a reconnect
   place = Keep(text);
+}
+
+void ProcessRegistry::NameThread(uint32_t tid, std::string_view name) {
+  std::string text(name.substr(0, kMaxThreadNameBytes));
+  if (const auto found = rings_by_tid_.find(tid); found != rings_by_tid_.end() && !found->second.empty()) {
+    ThreadEntry* thread = found->second.back()->thread;
+    thread->info.name = std::move(text);
+    thread->named = true;
+  } else if (waiting_names_.size() < kMaxThreads && Afford(text.size() + sizeof(uint32_t))) {
+    waiting_names_[tid] = std::move(text);
+  } else {
+    ++refused_;
+  }
 }
 
 void ProcessRegistry::AddNames(const v1::Intern& intern) {

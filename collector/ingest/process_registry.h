@@ -28,6 +28,7 @@ struct ThreadEntry {
   // When it took its slot (agent, memfd), and when the kernel started it (/proc); 0: not known from that side.
   HostNs recorded_begin = 0, sampled_begin = 0;
   bool announced = false;  // the sink knows it
+  bool named = false;      // by the program itself (NVTX): what the kernel calls it says less
 };
 
 // How far one use of one slot of the shared memory has been received.
@@ -82,6 +83,9 @@ class ProcessRegistry final : public ProcessNames {
   // Takes in everything of an Intern but the threads, which ProcessStream adds one by one (its sink is told of each).
   void AddNames(const v1::Intern& intern);
 
+  // What the program itself calls a thread. Before the thread is known the name waits for it.
+  void NameThread(uint32_t tid, std::string_view name);
+
   uint64_t refused() const { return refused_; }
 
  private:
@@ -101,6 +105,7 @@ class ProcessRegistry final : public ProcessNames {
   std::deque<RingProgress> progress_;
   IdTable<RingEntry*> rings_by_id_;
   absl::flat_hash_map<uint32_t, std::vector<RingEntry*>> rings_by_tid_;
+  absl::flat_hash_map<uint32_t, std::string> waiting_names_;  // by tid
   size_t bytes_ = 0;
   uint64_t refused_ = 0;
 };

@@ -97,7 +97,20 @@ void ProcessStream::OnIntern(const v1::Intern& intern) {
     if (device.name().size() > kMaxStringBytes) continue;
     if (gpu_name_.empty()) gpu_name_ = device.name();
     info_.simulated_gpu |= device.simulated();
-    sink_->OnDevice({device.id(), device.name(), device.simulated()});
+    sink_->OnDevice({device.id(), device.name(), device.simulated(), device.multiprocessors(), device.mig(),
+                     device.gpu_instance(), device.compute_instance()});
+  }
+  for (const v1::Intern::Context& context : intern.contexts()) {
+    sink_->OnContext(
+        {context.id(), context.device(), context.multiprocessors(), context.parent(), context.mps(), context.green()});
+  }
+  for (const v1::Intern::Name& name : intern.names()) {
+    if (name.name().size() > kMaxStringBytes) continue;
+    if (name.kind() == v1::Intern::Name::THREAD) {
+      registry_.NameThread(static_cast<uint32_t>(name.value()), name.name());
+    } else if (name.kind() >= v1::Intern::Name::STREAM && name.kind() <= v1::Intern::Name::DEVICE) {
+      sink_->OnNamed({static_cast<NamedKind>(name.kind()), name.value(), name.name()});
+    }
   }
 }
 

@@ -37,7 +37,7 @@ class CorrelationDeltas {
 };
 
 HostNs BeginOf(const RawRecord& record, const ShmClock& clock) {
-  if (record.kind != wire::RecordKind::kGpuOp) return clock.ToHostNs(record.begin);
+  if (!wire::HasHostTimes(record.kind)) return clock.ToHostNs(record.begin);
   return static_cast<HostNs>(std::min<uint64_t>(record.begin, kMaxHostNs));
 }
 
@@ -86,8 +86,9 @@ void RecordPacker::Pack(const std::vector<RawRecord>& records, const ShmClock& c
   if (records.empty()) return;
   const HostNs base = BeginOf(records.front(), clock);
   batch->set_base_ns(static_cast<uint64_t>(base));
-  Deltas waits(base), wakes(base), calls(base), ops(base), ranges(base);
-  CorrelationDeltas call_correlation, op_correlation;
+  Deltas waits(base), wakes(base), calls(base), ops(base), ranges(base), memory(base), loads(base);
+  CorrelationDeltas call_correlation, op_correlation, memory_correlation, load_correlation;
+  uint64_t address = 0;
   for (const RawRecord& record : records) {
     const HostNs begin = BeginOf(record, clock);
     switch (record.kind) {
@@ -156,6 +157,29 @@ void RecordPacker::Pack(const std::vector<RawRecord>& records, const ShmClock& c
         group->add_domain(Text(static_cast<uint32_t>(record.detail), intern));
         group->add_number(record.argument);
         group->add_range_id(record.id);
+        break;
+      }
+      case wire::RecordKind::kMemory: {
+        v1::MemoryOps* group = batch->mutable_memory_ops();
+        group->add_begin_delta_ns(memory.Step(begin));
+        group->add_duration_ns(record.duration);
+        group->add_operation(record.call);
+        group->add_address_delta(static_cast<int64_t>(record.object - address));
+        address = record.object;
+        group->add_bytes(record.argument);
+        group->add_extra(record.detail);
+        group->add_place(record.stack);
+        group->add_correlation_delta(memory_correlation.Step(record.id));
+        break;
+      }
+      case wire::RecordKind::kCodeLoad: {
+        v1::CodeLoads* group = batch->mutable_code_loads();
+        group->add_begin_delta_ns(loads.Step(begin));
+        group->add_duration_ns(record.duration);
+        group->add_kind(record.call);
+        group->add_tid(record.stack);
+        group->add_correlation_delta(load_correlation.Step(record.id));
+        group->add_bytes(record.argument);
         break;
       }
       case wire::RecordKind::kNone:

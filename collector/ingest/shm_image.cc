@@ -248,7 +248,7 @@ ShmImage::RingRead ShmImage::ReadRing(const ShmSlot& slot, uint64_t from, size_t
       whole = shared.sequence.load(std::memory_order_relaxed) == before;
       // Left by the slot's last thread: this one has reserved the index but not begun to write. GPU records carry
       // another clock.
-      if (record.kind != wire::RecordKind::kGpuOp && record.begin + record.duration < slot.start_ticks) whole = false;
+      if (!wire::HasHostTimes(record.kind) && record.begin + record.duration < slot.start_ticks) whole = false;
     }
     if (whole) {
       records->push_back(record);

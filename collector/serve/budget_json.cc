@@ -40,6 +40,92 @@ Json Itl(const ProcessReport& process) {
           {"max", process.itl_max_ns / kNsPerUs}};
 }
 
+Json Memory(const MemoryReport& memory) {
+  Json calls = Json::array();
+  for (const MemoryCallReport& call : memory.calls) {
+    calls.push_back({{"name", call.name},
+                     {"calls", call.calls},
+                     {"failed", call.failed},
+                     {"bytes", call.bytes},
+                     {"total_ns", call.total_ns},
+                     {"longest_ns", call.longest_ns}});
+  }
+  Json kinds = Json::array();
+  for (const MemoryKindReport& kind : memory.kinds) {
+    kinds.push_back({{"kind", kind.kind},
+                     {"live_bytes", kind.live_bytes},
+                     {"live_allocations", kind.live_allocations},
+                     {"peak_bytes", kind.peak_bytes},
+                     {"allocations", kind.allocations},
+                     {"releases", kind.releases},
+                     {"allocated_bytes", kind.allocated_bytes},
+                     {"released_bytes", kind.released_bytes}});
+  }
+  Json pools = Json::array();
+  for (const MemoryPoolReport& pool : memory.pools) {
+    pools.push_back({{"address", pool.address},
+                     {"device", pool.device},
+                     {"reserved_bytes", pool.reserved_bytes},
+                     {"used_bytes", pool.used_bytes},
+                     {"peak_reserved_bytes", pool.peak_reserved_bytes},
+                     {"trims", pool.trims}});
+  }
+  const UnifiedMemoryReport& unified = memory.unified;
+  const Json came_and_went_per_s =
+      memory.seconds > 0 ? Json(static_cast<double>(memory.came_and_went_bytes) / memory.seconds) : Json(nullptr);
+  return {{"calls", std::move(calls)},
+          {"kinds", std::move(kinds)},
+          {"came_and_went_bytes", memory.came_and_went_bytes},
+          {"came_and_went_bytes_per_s", came_and_went_per_s},
+          {"pools", std::move(pools)},
+          {"unified",
+           {{"to_device_bytes", unified.to_device_bytes},
+            {"to_host_bytes", unified.to_host_bytes},
+            {"between_devices_bytes", unified.between_devices_bytes},
+            {"remote_mapped_bytes", unified.remote_mapped_bytes},
+            {"cpu_faults", unified.cpu_faults},
+            {"gpu_faults", unified.gpu_faults},
+            {"gpu_fault_ns", unified.gpu_fault_ns},
+            {"thrashing", unified.thrashing},
+            {"throttled", unified.throttled},
+            {"throttled_ns", unified.throttled_ns}}},
+          {"unmatched_releases", memory.unmatched_releases},
+          {"untracked", memory.untracked},
+          {"refused", memory.refused}};
+}
+
+Json CodeLoads(const ProcessReport& process) {
+  Json loads = Json::array();
+  for (const CodeLoadReport& load : process.code_loads) {
+    loads.push_back({{"what", load.what},
+                     {"count", load.count},
+                     {"bytes", load.bytes},
+                     {"total_ns", load.total_ns},
+                     {"longest_ns", load.longest_ns}});
+  }
+  return loads;
+}
+
+Json Contexts(const ProcessReport& process) {
+  Json contexts = Json::array();
+  for (const ContextReport& context : process.contexts) {
+    contexts.push_back({{"id", context.id},
+                        {"device", context.device},
+                        {"green", context.green},
+                        {"multiprocessors", context.multiprocessors},
+                        {"mps", context.mps}});
+  }
+  return contexts;
+}
+
+Json Names(const ProcessReport& process) {
+  Json names = Json::array();
+  for (const NamedReport& named : process.names) {
+    names.push_back({{"kind", named.kind}, {"value", named.value}, {"name", named.name}});
+  }
+  return names;
+}
+
 Json Process(const ProcessReport& process) {
   Json syncs = Json::array();
   for (const SyncReport& sync : process.syncs) {
@@ -82,6 +168,10 @@ Json Process(const ProcessReport& process) {
             {"unmatched", process.health.unmatched}}},
           {"agent", {{"level", process.agent_level}, {"cost_share", process.agent_cost_share}}},
           {"blocked", std::move(blocked)},
+          {"memory", Memory(process.memory)},
+          {"code_loads", CodeLoads(process)},
+          {"contexts", Contexts(process)},
+          {"names", Names(process)},
           {"notices", process.notices}};
 }
 

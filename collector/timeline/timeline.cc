@@ -215,6 +215,36 @@ void Timeline::AddGpuOp(const GpuOpEvent& event) {
   device->Add(op);
 }
 
+ThreadIndex Timeline::ThreadOf(const CodeLoadEvent& load) const {
+  if (load.tid != 0) {
+    if (const ThreadIndex thread = ThreadOfTid(load.tid)) return thread;
+  }
+  const Launch* launch = launches_.Find(load.correlation);
+  return launch == nullptr ? 0 : launch->thread;
+}
+
+void Timeline::AddCodeLoad(const CodeLoadEvent& load) {
+  ++counts_.events;
+  if (const ThreadIndex thread = ThreadOf(load)) {
+    code_spans_.Add(thread, {load.begin, load.end, load.kind});
+  } else {
+    code_spans_.Wait(load);
+  }
+}
+
+void Timeline::SettleCodeLoads() {
+  std::deque<CodeLoadEvent>& waiting = code_spans_.waiting();
+  for (size_t i = waiting.size(); i-- > 0;) {
+    const CodeLoadEvent load = waiting.front();
+    waiting.pop_front();
+    if (const ThreadIndex thread = ThreadOf(load)) {
+      code_spans_.Add(thread, {load.begin, load.end, load.kind});
+    } else {
+      waiting.push_back(load);
+    }
+  }
+}
+
 void Timeline::AddWake(const WakeEvent& wake) {
   ++counts_.events;
   MutableThread(wake.thread);  // known from now on, even when it never waits itself
@@ -370,6 +400,7 @@ void Timeline::DropBefore(HostNs at) {
     });
   }
   wakes_.DropBefore(at);
+  code_spans_.DropBefore(at);
   // By begin: a launch call in work at that moment keeps its entry, and those behind it.
   while (!missing_.empty() && missing_.begin()->second.end < at) missing_.erase(missing_.begin());
 }

@@ -15,6 +15,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "collector/base/event.h"
+#include "collector/timeline/code_spans.h"
 #include "collector/timeline/device_timeline.h"
 #include "collector/timeline/launch_table.h"
 #include "collector/timeline/thread_timeline.h"
@@ -52,6 +53,7 @@ class Timeline {
   // By a thread of another process (ThreadNumbers::OfForeign).
   void AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker);
   void AddGpuOp(const GpuOpEvent& op);
+  void AddCodeLoad(const CodeLoadEvent& load);
   void AddSample(const ThreadSampleEvent& sample);
   void AddLoss(const LossEvent& loss);
 
@@ -69,6 +71,9 @@ class Timeline {
 
   const WakeIndex& wakes() const { return wakes_; }
   const LaunchTable& launches() const { return launches_; }
+  const CodeSpans& code_spans() const { return code_spans_; }
+  // Looks again for the threads of loads that came before their calls.
+  void SettleCodeLoads();
 
   // Where the stream with this handle runs, as learned from launches. Thread matters for the default streams only.
   struct StreamPlace {
@@ -98,6 +103,7 @@ class Timeline {
  private:
   uint64_t Store(ThreadIndex thread, const Call& call);
   bool RecordsCome(const Call& call);
+  ThreadIndex ThreadOf(const CodeLoadEvent& load) const;
   void Match(uint32_t correlation, Launch& launch, uint32_t device);
 
   const ProcessNames* names_;
@@ -112,6 +118,7 @@ class Timeline {
   std::vector<std::unique_ptr<DeviceTimeline>> devices_;  // as device_ids_
   WakeIndex wakes_;
   LaunchTable launches_;
+  CodeSpans code_spans_;
   absl::flat_hash_map<uint64_t, StreamPlace> places_;
   struct GraphRecords {
     uint32_t last_correlation = 0;

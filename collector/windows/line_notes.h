@@ -23,6 +23,7 @@ enum class CauseKind : uint8_t {
   kKernel,            // graph 32-59, name id 0-31
   kCopy,              // graph 40-59, bytes 0-39
   kWithinClockError,  // thread 0-23
+  kCodeLoad,          // wire::CodeLoadKind 32-39, thread 0-23
 };
 
 using CauseKey = uint64_t;

@@ -128,6 +128,36 @@ enum class CopyKind : uint8_t {
 // What ran on the device.
 enum class GpuOpKind : uint8_t { kKernel = 1, kCopy = 2, kMemset = 3, kGraph = 4, kSync = 5 };
 
+// What happened to memory.
+enum class MemoryOperation : uint8_t {
+  kAllocate = 1,    // bytes; extra: the pool it came from, or 0
+  kRelease = 2,     // bytes: 0 where the source does not say how many
+  kRegister = 3,    // memory of the program's own was pinned
+  kUnregister = 4,  //
+  kPoolCreate = 5,
+  kPoolDestroy = 6,
+  kPoolTrim = 7,         // bytes: the least to keep
+  kPoolState = 8,        // bytes: reserved; extra: of these in use
+  kMigrateToDevice = 9,  // unified memory: bytes
+  kMigrateToHost = 10,   //
+  kMigrateBetweenDevices = 11,
+  kCpuFaults = 12,   // how many; extra: 0
+  kGpuFaults = 13,   // how many; it took the duration to serve them
+  kThrashing = 14,   // a page goes to and fro; bytes
+  kThrottling = 15,  // a processor was held back because of it, for the duration
+  kRemoteMap = 16,   // bytes
+};
+
+// What the driver did when it loaded code, inside a call of the program.
+enum class CodeLoadKind : uint8_t {
+  kModule = 1,        // a module or library
+  kLazyFunction = 2,  // a function at its first use
+  kJitCompile = 3,    // bytes: of the result, where known
+  kJitCacheLoad = 4,  // a compilation found in the cache
+  kJitCacheStore = 5,
+  kCompiler = 6,  // the driver's compiler, not said for what
+};
+
 // Marks of progress.
 enum class RangeKind : uint8_t {
   kPush = 0,          // NVTX push/pop, one record at the pop

@@ -39,8 +39,15 @@ enum class RecordKind : uint16_t {
   kRange = 5,
   kState = 6,
 };
+  kMemory = 7,
+  kCodeLoad = 8,
 
 // One event. One cache line, written by the thread that owns the ring.
+// Kinds whose begin and duration are host nanoseconds already: they tell of another clock than the thread's.
+constexpr bool HasHostTimes(RecordKind kind) {
+  return kind == RecordKind::kGpuOp || kind == RecordKind::kMemory || kind == RecordKind::kCodeLoad;
+}
+
 //
 // `sequence` is index + 1 once the record is complete and 0 while it is being written (store 0, release fence, fields, release
 // store; a reader loads it with acquire, copies the fields, acquire fence, loads it again: equal and expected, or the record
@@ -61,6 +68,17 @@ enum class RecordKind : uint16_t {
 // call       OsCall                   OsCall             callback id              GpuOpKind                   RangeKind
 // result     return value or -errno   0                  cudaError / CUresult     context id                  0
 struct alignas(64) Record {
+//
+//            kMemory                                  kCodeLoad
+// begin      host ns                                  host ns
+// duration   ns; 0: a moment                          ns
+// object     address of the memory or pool            0
+// argument   bytes or a number, by MemoryOperation    bytes of code, 0: not known
+// detail     extra, by MemoryOperation                0
+// id         correlation id or 0                      correlation id or 0
+// stack      PackMemoryPlace()                        tid of the thread it happened on, 0: not known
+// call       MemoryOperation                          CodeLoadKind
+// result     0                                        0
   std::atomic<uint64_t> sequence;
   uint64_t begin;
   uint64_t duration;
@@ -96,6 +114,13 @@ constexpr uint64_t PackGpuDetail(uint32_t device, CopyKind copy, uint8_t source_
 }
 
 // What a thread is blocked in now. Odd `version` while it is being changed; call_plus_one 0 when the thread is not blocked.
+// stack of a kMemory: CUPTI's CUpti_ActivityMemoryKind 0-7, device 8-15, flags 16-23.
+inline constexpr uint32_t kMemoryFlagAsync = 1;    // in the order of a stream
+inline constexpr uint32_t kMemoryFlagNoCupti = 2;  // told by the call itself
+constexpr uint32_t PackMemoryPlace(uint32_t memory_kind, uint32_t device, uint32_t flags) {
+  return (memory_kind & 0xff) | (device & 0xff) << 8 | (flags & 0xff) << 16;
+}
+
 struct CurrentWait {
   std::atomic<uint32_t> version;
   uint16_t kind;           // RecordKind::kWait or kCudaCall

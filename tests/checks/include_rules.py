@@ -21,7 +21,7 @@ STAGES = [
     ("base",),
     ("ingest",),
     ("timeline",),
-    ("governor",),
+    ("governor", "memory"),
     ("steps",),
     ("windows",),
     ("budget",),

@@ -149,7 +149,25 @@ std::vector<std::pair<std::string, ingest::RawRecord>> SampleRecords() {
   range.detail = 1;
   range.id = 5;
   range.call = static_cast<uint16_t>(wire::RangeKind::kStepMarker);
-  return {{"wait", wait}, {"wake", wake}, {"cuda_call", call}, {"gpu_op", op}, {"range", range}};
+  ingest::RawRecord memory;
+  memory.kind = wire::RecordKind::kMemory;
+  memory.begin = 5'000'012'000;
+  memory.object = 0x7f5ac0000000;
+  memory.argument = 1 << 20;
+  memory.detail = 0x55d0c0de0100;
+  memory.id = 78;
+  memory.stack = wire::PackMemoryPlace(3, 1, wire::kMemoryFlagAsync);
+  memory.call = static_cast<uint16_t>(wire::MemoryOperation::kAllocate);
+  ingest::RawRecord load;
+  load.kind = wire::RecordKind::kCodeLoad;
+  load.begin = 5'000'013'000;
+  load.duration = 4'000'000;
+  load.argument = 65'536;
+  load.id = 79;
+  load.stack = 41822;
+  load.call = static_cast<uint16_t>(wire::CodeLoadKind::kJitCompile);
+  return {{"wait", wait},   {"wake", wake},     {"cuda_call", call}, {"gpu_op", op},
+          {"range", range}, {"memory", memory}, {"code_load", load}};
 }
 
 // The events of one record's 64 bytes, lying at index 0 of a ring.

@@ -1,6 +1,7 @@
 #include "tests/golden/sample_frames.h"
 
 #include "proto/wire/calls.h"
+#include "proto/wire/shm.h"
 
 namespace stallscope::golden {
 namespace {
@@ -65,6 +66,20 @@ v1::Frame Intern() {
   device->set_uuid(std::string(16, '\x5a'));
   device->set_multiprocessors(132);
   device->set_simulated(true);
+  device->set_mig(true);
+  device->set_gpu_instance(3);
+  device->set_compute_instance(1);
+  auto* context = intern->add_contexts();
+  context->set_id(2);
+  context->set_device(0);
+  context->set_mps(true);
+  context->set_green(true);
+  context->set_multiprocessors(16);
+  context->set_parent(1);
+  auto* given = intern->add_names();
+  given->set_kind(v1::Intern::Name::STREAM);
+  given->set_value(0x55d0c0de0040);
+  given->set_name("decode stream");
   return frame;
 }
 
@@ -163,6 +178,40 @@ v1::Frame Ranges() {
     group->add_domain(2);
     group->add_number(32);
     group->add_range_id(5);
+  }
+  return frame;
+}
+
+v1::Frame MemoryOps() {
+  v1::Frame frame = EmptyBatch();
+  frame.mutable_batch()->set_first_record(16);
+  v1::MemoryOps* group = frame.mutable_batch()->mutable_memory_ops();
+  for (int i = 0; i < 2; ++i) {
+    group->add_begin_delta_ns(12'000);
+    group->add_duration_ns(i == 0 ? 0 : 800);
+    group->add_operation(
+        static_cast<uint32_t>(i == 0 ? wire::MemoryOperation::kAllocate : wire::MemoryOperation::kGpuFaults));
+    group->add_address_delta(i == 0 ? 0x7f5ac0000000 : -0x1000);
+    group->add_bytes(i == 0 ? 1 << 20 : 12);
+    group->add_extra(i == 0 ? 0x55d0c0de0100 : 0);
+    group->add_place(wire::PackMemoryPlace(i == 0 ? 3 : 5, 1, wire::kMemoryFlagAsync));
+    group->add_correlation_delta(i == 0 ? 78 : -78);
+  }
+  return frame;
+}
+
+v1::Frame CodeLoads() {
+  v1::Frame frame = EmptyBatch();
+  frame.mutable_batch()->set_first_record(18);
+  v1::CodeLoads* group = frame.mutable_batch()->mutable_code_loads();
+  for (int i = 0; i < 2; ++i) {
+    group->add_begin_delta_ns(13'000);
+    group->add_duration_ns(4'000'000);
+    group->add_kind(
+        static_cast<uint32_t>(i == 0 ? wire::CodeLoadKind::kLazyFunction : wire::CodeLoadKind::kJitCompile));
+    group->add_tid(41822);
+    group->add_correlation_delta(i == 0 ? 79 : 1);
+    group->add_bytes(i == 0 ? 0 : 65'536);
   }
   return frame;
 }
@@ -282,6 +331,8 @@ std::vector<std::pair<std::string, v1::Frame>> SampleFrames() {
           {"ranges", Ranges()},
           {"states", States()},
           {"launches_and_copies", LaunchesAndCopies()},
+          {"memory_ops", MemoryOps()},
+          {"code_loads", CodeLoads()},
           {"thread_samples", ThreadSamples()},
           {"clock", Clock()},
           {"health", Health()},

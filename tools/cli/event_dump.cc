@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collector/memory/memory_words.h"
 #include "collector/tables/summary_tables.h"
 #include "proto/wire/shm.h"
 #include "tools/cli/event_line.h"
@@ -98,6 +99,30 @@ class EventDump::OneProcess : public EventSink {
     if (event.argument != 0) line.Number(kernel ? "graph_node" : "bytes", static_cast<int64_t>(event.argument));
     Put(line, event.begin);
   }
+  void OnMemory(const MemoryEvent& event) override {
+    EventLine line("memory", pid_, event.begin, event.end);
+    line.Name(MemoryOperationName(event.operation)).Handle("address", event.address);
+    if (event.bytes != 0) line.Number("bytes", static_cast<int64_t>(event.bytes));
+    if (event.extra != 0) line.Handle("extra", event.extra);
+    line.Word("memory", MemoryKindName(event.memory_kind)).Number("device", event.device);
+    line.NumberIfSet("correlation", event.correlation).NumberIfSet("flags", event.flags);
+    Put(line, event.begin);
+  }
+  void OnCodeLoad(const CodeLoadEvent& event) override {
+    EventLine line("load", pid_, event.begin, event.end);
+    line.Name(CodeLoadName(event.kind)).NumberIfSet("tid", event.tid).NumberIfSet("correlation", event.correlation);
+    Put(line.NumberIfSet("bytes", static_cast<int64_t>(event.bytes)), event.begin);
+  }
+  void OnContext(const ContextInfo& context) override {
+    EventLine line("context", pid_, latest_, latest_);
+    line.Number("context", context.id).Number("device", context.device);
+    line.NumberIfSet("multiprocessors", context.multiprocessors).NumberIfSet("parent", context.parent);
+    Put(line.NumberIfSet("green", context.green ? 1 : 0).NumberIfSet("mps", context.mps ? 1 : 0), latest_);
+  }
+  void OnNamed(const NamedInfo& named) override {
+    EventLine line("name", pid_, latest_, latest_);
+    Put(line.Name(named.name).Number("of", static_cast<int64_t>(named.kind)).Handle("value", named.value), latest_);
+  }
   void OnRange(const RangeEvent& event) override {
     EventLine line = OfThread("range", event.thread, event.begin, event.end);
     line.Name(names_->String(event.text)).Word("range", RangeKindName(event.kind));
@@ -151,12 +176,14 @@ class EventDump::OneProcess : public EventSink {
     return line;
   }
   void Put(const EventLine& line, HostNs at) {
+    latest_ = std::max(latest_, at);
     dump_->Hold(at, dump_->format_ == DumpFormat::kJson ? line.Json() : line.Text());
   }
 
   EventDump* dump_;
   const ProcessNames* names_;
   uint32_t pid_;
+  HostNs latest_ = 0;  // what has no time of its own is told with what came before it
 };
 
 EventDump::EventDump(std::ostream* out, DumpFormat format, uint32_t pid, size_t window_events)
