@@ -139,6 +139,17 @@ class Setup(unittest.TestCase):
         self.assertEqual(machine.calls, ["pip cuda.txt", "pip python.txt", "pip npm.txt", "npm install"])
         self.assertEqual(machine.setup("--for", "demo").calls, [])
 
+    def test_pytorch_comes_only_when_asked_for_and_is_left_out_with_its_reason(self):
+        machine = Machine(self)
+        self.assertNotIn("pip torch.txt", machine.setup().calls)
+        self.assertIn("STALLSCOPE_TORCH=''", machine.setup("--paths").lines)
+        refused = machine.setup("--for", "torch", UNREACHABLE="torch.txt")
+        self.assertEqual((refused.exit_code, refused.calls), (0, ["pip torch.txt"]), refused.lines)
+        self.assertTrue(any("left out: PyTorch" in line and "is skipped" in line for line in refused.lines), refused.lines)
+        self.assertEqual(machine.setup("--for", "torch", "--retry").calls, ["pip torch.txt"])
+        self.assertEqual(machine.setup("--for", "torch").calls, [])
+        self.assertTrue(any(line.startswith("STALLSCOPE_TORCH=/") for line in machine.setup("--paths").lines))
+
     def test_paths_are_empty_before_and_named_after(self):
         machine = Machine(self).setup("--paths")
         self.assertIn("STALLSCOPE_ENGINE=''", machine.lines)

@@ -86,6 +86,8 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t 
 
 // Queries make no synchronization records here, so there is nothing to switch.
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t) { return CUPTI_SUCCESS; }
+// CUDA events can be enabled and give no records.
+SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t) { return CUPTI_SUCCESS; }
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
   bool registered = false;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <set>
 #include <thread>
 #include <vector>
@@ -197,6 +199,34 @@ TEST_F(CuptiActivity, TimestampCallback_IsTheClockOfAllRecords) {
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_GE(kernels[0].start, before_ns);
   EXPECT_LE(kernels[0].end, after_ns);
+}
+
+// As a profiler registers its cycle counter. The callback stays for the process, so this runs in one of its own.
+TEST(CuptiClockDeathTest, ClockInOtherUnits_PutsKernelsBetweenItsReadings) {
+  static constexpr auto kCycles = +[]() -> uint64_t {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec)) * 3;
+  };
+  const auto body = [] {
+    StartClient();
+    cuptiActivityRegisterTimestampCallback(kCycles);
+    cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    const uint64_t before = kCycles();
+    for (int i = 0; i < 200; ++i) LaunchKernel(nullptr);
+    cudaDeviceSynchronize();
+    const uint64_t after = kCycles();
+    cuptiActivityFlushAll(0);
+    int inside = 0, long_enough = 0;
+    for (const auto& kernel : Arrived<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
+      inside += kernel.start >= before && kernel.end <= after;
+      long_enough += kernel.end - kernel.start > 7400 && kernel.end - kernel.start < 7600;  // 2,500 ns
+    }
+    std::fprintf(stderr, "%d inside, %d of the right length", inside, long_enough);
+    std::_Exit(0);
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(body(), testing::ExitedWithCode(0), "200 inside, 200 of the right length");
 }
 
 }  // namespace

@@ -10,10 +10,14 @@ using TimestampCallback = uint64_t (*)();
 
 void SetTimestampCallback(TimestampCallback callback);
 uint64_t StampNow();
-// The stamp of a simulated moment, through an offset between the clocks that is measured again now and then.
+// How simulated moments become stamps: a line through readings of both clocks that are taken again now and then.
+struct StampScale {
+  uint64_t base_ns, stamp_ns;
+  double rate;
+  uint64_t Of(uint64_t simulated_ns) const;
+};
+StampScale CurrentScale();
 uint64_t StampOf(uint64_t simulated_ns);
-// What StampOf adds, for many moments at once.
-uint64_t StampOffsetNs();
 
 }  // namespace simgpu::cupti
 

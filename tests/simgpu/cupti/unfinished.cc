@@ -28,9 +28,9 @@ bool UnfinishedRecords::AfterAdding(Held* held) {
   return true;
 }
 
-void UnfinishedRecords::FillTimes(Held* held, bool finished, uint64_t stamp_offset_ns) {
-  uint64_t begin = held->span.begin_ns + stamp_offset_ns;
-  uint64_t end = finished ? held->span.end_ns + stamp_offset_ns : 0;
+void UnfinishedRecords::FillTimes(Held* held, bool finished, const StampScale& scale) {
+  uint64_t begin = scale.Of(held->span.begin_ns);
+  uint64_t end = finished ? scale.Of(held->span.end_ns) : 0;
   if (ActiveFaults().bits != 0) {
     if (FaultStrikes(Fault::kZeroTimes)) begin = end = 0;
     if (FaultStrikes(Fault::kReversedTimes)) std::swap(begin, end);
@@ -73,8 +73,8 @@ void UnfinishedRecords::Release(uint64_t until_ns, bool also_unfinished) {
   }
   // Unlocked: writing may ask the client for a buffer.
   if (released.empty()) return;
-  const uint64_t stamp_offset_ns = StampOffsetNs();
-  for (Held& held : released) FillTimes(&held, held.span.end_ns <= until_ns, stamp_offset_ns);
+  const StampScale scale = CurrentScale();
+  for (Held& held : released) FillTimes(&held, held.span.end_ns <= until_ns, scale);
   buffers_->WriteMany(released.size(), [&released](size_t i) { return released[i].bytes; });
   released.clear();
   std::lock_guard lock(mutex_);

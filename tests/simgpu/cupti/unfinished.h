@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/simgpu/core/timeline.h"
+#include "tests/simgpu/cupti/stamp.h"
 
 namespace simgpu::cupti {
 
@@ -55,7 +56,7 @@ class UnfinishedRecords {
   };
 
   bool AfterAdding(Held* held);  // true: the finished ones should be released
-  static void FillTimes(Held* held, bool finished, uint64_t stamp_offset_ns);
+  static void FillTimes(Held* held, bool finished, const StampScale& scale);
   void Release(uint64_t until_ns, bool also_unfinished);
 
   ActivityBuffers* const buffers_;
