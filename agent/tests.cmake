@@ -4,8 +4,12 @@ add_library(stallscope_agent_parts STATIC
   hot/waiters.cc entry/own_fd.cc entry/shared_memory.cc stream/batch_encoder.cc stream/control.cc stream/object_ids.cc
   stream/ring_reader.cc)
 target_link_libraries(stallscope_agent_parts PRIVATE stallscope_agent_flags)
+target_compile_options(stallscope_agent_parts PRIVATE ${STALLSCOPE_SANITIZE_FLAGS})
 stallscope_test(agent_hot_test SRCS hot/recorder_test.cc hot/clock_test.cc LIBS stallscope_agent_parts)
-stallscope_test(agent_ring_torture_test SRCS hot/ring_torture_test.cc LIBS stallscope_agent_parts LABELS safety)
+# Its reader looks at records while they are overwritten and finds out by their numbers: to ThreadSanitizer that is a race.
+if(NOT STALLSCOPE_SANITIZE STREQUAL "thread")
+  stallscope_test(agent_ring_torture_test SRCS hot/ring_torture_test.cc LIBS stallscope_agent_parts LABELS safety)
+endif()
 stallscope_test(agent_stream_test SRCS stream/batch_encoder_test.cc stream/control_test.cc stream/ring_reader_test.cc
   stream/object_ids_test.cc stream/arena_test.cc LIBS stallscope_agent_parts stallscope_proto)
 
