@@ -109,7 +109,8 @@ const OwnFd& SharedMemoryFd() noexcept { return g_memfd; }
 bool HasSanitizerThread() noexcept { return g_has_sanitizer_thread; }
 
 bool IsThisProcess() noexcept {
-  return !EpochIsZero() && g_header->pid == static_cast<uint32_t>(RawSyscall(SYS_getpid));
+  return !EpochIsZero() && !g_confined.load(std::memory_order_relaxed) &&
+         g_header->pid == static_cast<uint32_t>(RawSyscall(SYS_getpid));
 }
 
 void EnsureSetUp() noexcept {
@@ -133,7 +134,7 @@ bool IsForkedChild() noexcept { return g_forked_child || IsUnbornChild(); }
 bool IsOff() noexcept { return g_set_up.load(std::memory_order_relaxed) == kOff; }
 
 void EnsureStreaming() noexcept {
-  if (StreamingStarted() && !EpochIsZero()) return;
+  if ((StreamingStarted() && !EpochIsZero()) || g_confined.load(std::memory_order_relaxed)) return;
   EnsureSetUp();
   if (EpochIsZero()) return;
   InsideAgent guard;

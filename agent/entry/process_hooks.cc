@@ -13,6 +13,7 @@
 #include "agent/entry/proc_files.h"
 #include "agent/entry/process_memory.h"
 #include "agent/entry/real_calls.h"
+#include "agent/hot/process_state.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/stream/streaming.h"
 
@@ -29,7 +30,7 @@ void LeaveIfLastOther() noexcept {
 
 pid_t AfterFork(pid_t child) noexcept {
   // Else the collector would not see the parent's end for as long as the child lives.
-  if (child == 0) CloseParentsConnection();
+  if (child == 0 && !g_confined.load(std::memory_order_relaxed)) CloseParentsConnection();
   return child;
 }
 

@@ -102,6 +102,7 @@ namespace stallscope::agent {
   X(int, close, (int), nullptr)                                                                            \
   X(pid_t, fork, (), nullptr)                                                                              \
   X(pid_t, _Fork, (), nullptr)                                                                             \
+  X(int, prctl, (int, unsigned long, unsigned long, unsigned long, unsigned long), nullptr)                \
   X(int, daemon, (int, int), nullptr)                                                                      \
   X(void, exit, (int), nullptr)                                                                            \
   X(void, _exit, (int), nullptr)                                                                           \

@@ -62,6 +62,9 @@ extern wire::Header* g_header;            // never null
 extern std::atomic<uint32_t>* g_waiters;  // never null, kWaiterCount entries
 extern ThreadState* g_threads;            // Header::slot_count entries, null before set-up
 extern bool g_use_tsc;
+// The program has taken system calls (seccomp) or the TSC away from itself (agent/os/confinement.cc): from now on none of
+// ours on its threads, so no new slot, no set-up of a child, no goodbye. For good; a forked child inherits it.
+extern std::atomic<bool> g_confined;
 extern std::atomic<uint64_t> g_ticks_per_ns_q20;  // ticks of one ns, times 2^20
 
 inline wire::ThreadSlot* SlotAt(uint32_t index) noexcept {

@@ -76,7 +76,7 @@ void RaiseSlotsUsed(wire::Header* header, uint32_t count) noexcept {
 
 __attribute__((noinline)) ThreadState* ClaimThread() noexcept {
   const uint32_t epoch = g_epoch->epoch.load(std::memory_order_acquire);
-  if (epoch == 0 || t_local.claiming != 0) return nullptr;
+  if (epoch == 0 || t_local.claiming != 0 || g_confined.load(std::memory_order_relaxed)) return nullptr;
   t_local.claiming = 1;
   wire::Header* header = g_header;
   ThreadState* threads = g_threads;

@@ -56,7 +56,10 @@ NvtxInitializeInjectionNvtxFunc_t FindPreviousTool() noexcept {
 extern "C" __attribute__((visibility("default"))) char* stallscope_hook_getenv(const char* name) __asm__("getenv");
 extern "C" char* stallscope_hook_getenv(const char* name) {
   namespace agent = stallscope::agent;
-  char* value = STALLSCOPE_REAL(getenv)(name);
+  auto* real = STALLSCOPE_REAL(getenv);
+  // Asked by an IFUNC resolver, before the loader has relocated us: libc has no environment then either.
+  if (__builtin_expect(real == nullptr, 0)) return nullptr;
+  char* value = real(name);
   if (name[0] != 'N' || strcmp(name, agent::kVariable) != 0 || !agent::Recording()) return value;
   char* own = agent::OwnPath();
   return own != nullptr ? own : value;

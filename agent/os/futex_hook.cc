@@ -2,7 +2,7 @@
 // thread pools block in; futex_waitv; io_uring_enter, also under its own name in liburing.
 //
 // syscall() is variadic and any of its calls may be special (vfork, clone), so the hook is a comparison and a jump;
-// only those three go through C++.
+// only those three, and seccomp (confinement.cc), go through C++.
 #include <errno.h>
 #include <linux/futex.h>
 
@@ -150,6 +150,8 @@ __asm__(
     "  je stallscope_futex_waitv\n"
     "  cmpq $426, %rdi\n"  // SYS_io_uring_enter
     "  je stallscope_io_uring_enter\n"
+    "  cmpq $317, %rdi\n"  // SYS_seccomp
+    "  je stallscope_seccomp\n"
     "  movq stallscope_real_syscall(%rip), %r11\n"
     "  testq %r11, %r11\n"
     "  je 1f\n"

@@ -38,7 +38,7 @@ uint32_t Members(const uint64_t* words, int bits, int* fds, uint32_t capacity) n
 void StartSelect(SelectFrame* frame, wire::OsCall call, int count, const fd_set* readable) noexcept {
   StartWait(&frame->wait, call, 0);
   ThreadState* thread = frame->wait.thread;
-  if (thread == nullptr || readable == nullptr || count <= 0) return;
+  if (thread == nullptr || readable == nullptr || count <= 0 || g_confined.load(std::memory_order_relaxed)) return;
   const int bits = count < FD_SETSIZE ? count : FD_SETSIZE;
   uint64_t words[FD_SETSIZE / 64] = {};
   iovec here = {words, static_cast<size_t>((bits + 63) / 64) * 8};

@@ -174,8 +174,6 @@
   X(kPause, int, pause, (), (), 0, true, kErrno)                                                                       \
   X(kAlarm, unsigned, alarm, (unsigned seconds), (seconds), 0, true, kErrno)                                           \
   X(kSleep, unsigned, sleep, (unsigned seconds), (seconds), 0, true, kErrno)                                           \
-  X(kPrctl, int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),              \
-    (option, a, b, c, d), 0, true, kErrno)                                                                             \
   X(kArchPrctl, int, arch_prctl, (int option, unsigned long address), (option, address), 0, true, kErrno)              \
   X(kPtrace, long, ptrace, (int request, pid_t pid, void* address, void* data), (request, pid, address, data), 0,      \
     true, kErrno)                                                                                                      \

@@ -17,7 +17,7 @@ constinit std::atomic<uint64_t> g_child_waits{0};  // that nobody recorded
 }  // namespace
 
 __attribute__((noinline, cold)) bool AdoptChild() noexcept {
-  if (!IsUnbornChild() || t_local.inside != 0) return false;
+  if (!IsUnbornChild() || t_local.inside != 0 || g_confined.load(std::memory_order_relaxed)) return false;
   const auto pid = static_cast<uint32_t>(RawSyscall(SYS_getpid));
   // Another pid than at first: a child of this child, or a vfork child that borrows the memory. Either starts over.
   if (g_child_pid.load(std::memory_order_relaxed) != pid) {
