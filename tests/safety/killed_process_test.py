@@ -13,6 +13,9 @@ import drain
 from environment import Agent, wait_until
 
 
+KILLS = 200
+
+
 def check_kill(agent, collector, program, delay_s):
     before = len(collector.connections)
     process = agent.start(program)
@@ -65,11 +68,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         agent = Agent(library, folder)
         collector = drain.Collector(agent.socket)
-        for _ in range(60):
+        for _ in range(KILLS):
             a, b, c = check_kill(agent, collector, program, chance.random() * 0.1)
             streamed, recovered, unfinished = streamed + a, recovered + b, unfinished + c
         collector.release()
-    print(f"60 kills: {streamed} records streamed, {recovered} recovered from memory, {unfinished} in progress")
+    print(f"{KILLS} kills: {streamed} records streamed, {recovered} recovered from memory, {unfinished} in progress")
     assert streamed > 0 and recovered > 0
     return 0
 

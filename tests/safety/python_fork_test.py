@@ -35,14 +35,13 @@ if __name__ == "__main__":
     forks()
     import subprocess
     assert subprocess.check_output(["echo", "x"]) == b"x\\n"
+    process = multiprocessing.get_context("fork").Process(target=child, args=(3,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
     for method in ("spawn", "forkserver"):
         with multiprocessing.get_context(method).Pool(2) as pool:
             assert pool.map(child, range(4)) == [0, 1, 4, 9]
-    process = multiprocessing.get_context("fork").Process(target=child, args=(3,)) if sys.version_info < (3, 12) else None
-    if process:
-        process.start()
-        process.join()
-        assert process.exitcode == 0
     print("ok", threading.active_count())
 """
 

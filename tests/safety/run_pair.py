@@ -2,9 +2,15 @@
 """Runs a program plain and with the agent: output, exit code and signal must be the same.
 
 With the agent it runs three times: no collector; a collector that reads everything, with every wait recorded (threshold 0); a
-collector that accepts and never reads.
-usage: run_pair.py [--time-limit S] [--dies SIGNAL] LIBRARY COMMAND...
-  --dies SIGNAL  the program ends by this signal, which is as it should be
+collector that accepts and never reads. With --attach once more: started plain, held by check.h until `stallscope attach` has
+answered, then let go.
+usage: run_pair.py [--time-limit S] [--dies SIGNAL] [--beside LIBRARY [--beside-first]] [--any-report]
+                   [--attach STALLSCOPE] LIBRARY COMMAND...
+  --dies SIGNAL        the program ends by this signal, which is as it should be
+  --beside LIBRARY     a library that is preloaded in all runs; the agent once behind it, once in front of it
+  --beside-first       only behind it
+  --any-report         standard error is not compared: a report with addresses
+  --attach STALLSCOPE  the program that attaches; left out, with the reason, where it cannot
 """
 import argparse
 import os
@@ -13,6 +19,10 @@ import sys
 import tempfile
 
 import drain
+from environment import wait_until
+
+# check.h: the program waits at its start until this file exists.
+GATE = "STALLSCOPE_SAFETY_GATE"
 
 
 def run(command, environment, time_limit):
@@ -22,6 +32,47 @@ def run(command, environment, time_limit):
         return done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired as late:
         return "hangs", late.stdout or b"", late.stderr or b""
+
+
+def why_not_attached(stallscope):
+    """Why this stallscope cannot attach, "" when it can."""
+    if not stallscope or not os.access(stallscope, os.X_OK):
+        return "no stallscope program in this build"
+    answer = subprocess.run([stallscope, "attach", "--help"], capture_output=True, text=True)
+    if answer.returncode != 0:
+        return "this stallscope has no command attach"
+    # A sandbox may forbid it for every process, which is no fault of the program under test.
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        probe = subprocess.run([stallscope, "attach", str(sleeper.pid)], capture_output=True, text=True, timeout=30)
+        return "" if probe.returncode == 0 else f"attaching to a sleeping program: {(probe.stdout + probe.stderr).strip()}"
+    except subprocess.TimeoutExpired:
+        return "attaching to a sleeping program hangs"
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def run_attached(stallscope, command, environment, time_limit, folder):
+    """(result of the program, what attach said, its exit code)"""
+    gate = os.path.join(folder, "gate")
+    process = subprocess.Popen(command, env=dict(environment, **{GATE: gate}), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               stdin=subprocess.DEVNULL, cwd="/tmp")
+    try:
+        attach = subprocess.run([stallscope, "attach", str(process.pid)], env=environment, capture_output=True, text=True,
+                                timeout=time_limit)
+        said, code = attach.stdout + attach.stderr, attach.returncode
+    except subprocess.TimeoutExpired:
+        said, code = "attach hangs", "hangs"
+    open(gate, "w").close()
+    try:
+        out, err = process.communicate(timeout=time_limit)
+        result = process.returncode, out, err
+    except subprocess.TimeoutExpired:
+        process.kill()
+        result = "hangs", *process.communicate()
+    os.unlink(gate)
+    return result, said, code
 
 
 def show(name, result):
@@ -35,35 +86,65 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--time-limit", type=float, default=60)
     parser.add_argument("--dies", type=int, default=0)
+    parser.add_argument("--beside", default="")
+    parser.add_argument("--beside-first", action="store_true")
+    parser.add_argument("--any-report", action="store_true")
+    parser.add_argument("--attach", default="")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     clean = {name: value for name, value in os.environ.items()
              if not name.startswith("STALLSCOPE_") and name != "LD_PRELOAD"}
     clean["TZ"] = "UTC"
-    plain = run(options.command, clean, options.time_limit)
+    beside = {"LD_PRELOAD": options.beside} if options.beside else {}
+    plain = run(options.command, dict(clean, **beside), options.time_limit)
     if plain[0] in ("hangs", 99) or (plain[0] < 0 and plain[0] != -options.dies) or not plain[1]:
         show("plain", plain)
         print("the program fails without the agent already")
         return 1
     failures = 0
+
+    def compare(name, result):
+        nonlocal failures
+        compared = 2 if options.any_report else 3
+        if result[:compared] != plain[:compared]:
+            failures += 1
+            show("plain", plain)
+            show(name, result)
+
+    orders = [options.library]
+    if beside:
+        orders = [f"{options.beside}:{options.library}", f"{options.library}:{options.beside}"][:1 if options.beside_first else 2]
     with tempfile.TemporaryDirectory() as folder:
-        for name, reads in (("no collector", None), ("collector reads, threshold 0", True),
-                            ("collector does not read, threshold 0", False)):
-            path = os.path.join(folder, "collector.sock")
-            environment = dict(clean, LD_PRELOAD=options.library, STALLSCOPE_SOCKET=path)
-            collector = None
-            if reads is not None:
-                environment["STALLSCOPE_WAIT_THRESHOLD_NS"] = "0"
-                collector = drain.Collector(path, reads)
-            result = run(options.command, environment, options.time_limit)
-            if result != plain:
-                failures += 1
-                show("plain", plain)
-                show(name, result)
-            if collector:
-                if not collector.connections:
+        path = os.path.join(folder, "collector.sock")
+        for order in orders:
+            for name, reads in (("no collector", None), ("collector reads, threshold 0", True),
+                                ("collector does not read, threshold 0", False)):
+                environment = dict(clean, LD_PRELOAD=order, STALLSCOPE_SOCKET=path)
+                collector = None
+                if reads is not None:
+                    environment["STALLSCOPE_WAIT_THRESHOLD_NS"] = "0"
+                    collector = drain.Collector(path, reads)
+                compare(f"{order}, {name}" if beside else name, run(options.command, environment, options.time_limit))
+                if collector:
+                    try:  # a short program may be gone before its connection is accepted
+                        wait_until(lambda: collector.connections, "a connection", seconds=5)
+                    except AssertionError:
+                        failures += 1
+                        print(f"{name}: the agent never connected")
+                    collector.close()
+                    collector.release()
+        if options.attach:
+            reason = why_not_attached(options.attach)
+            if reason:
+                print(f"left out: the attached run ({reason})")
+            else:
+                collector = drain.Collector(path)
+                result, said, code = run_attached(options.attach, options.command, dict(clean, STALLSCOPE_SOCKET=path),
+                                                  options.time_limit, folder)
+                compare(f"attached (attach said, with exit code {code}: {said})", result)
+                if code != 0:
                     failures += 1
-                    print(f"{name}: the agent never connected")
+                    print(f"attach failed with {code}: {said}")
                 collector.close()
                 collector.release()
     return 1 if failures else 0

@@ -12,6 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* run_pair.py --attach: the program is held here until the file exists, so that its whole run is an attached one. At most 20 s. */
+__attribute__((constructor(65535))) static void wait_at_gate(void) {
+  const char *gate = getenv("STALLSCOPE_SAFETY_GATE");
+  if (gate == NULL || getenv("STALLSCOPE_SAFETY_GATE_PASSED") != NULL) return;
+  setenv("STALLSCOPE_SAFETY_GATE_PASSED", "1", 1); /* programs that this one starts */
+  const struct timespec tick = {0, 2000000};
+  for (int i = 0; i < 10000 && access(gate, F_OK) != 0; ++i) nanosleep(&tick, NULL);
+}
+
 #define SEE(expression) printf("%-60s %ld\n", #expression, (long)(expression))
 
 /* An assertion that stops the program; its exit code differs from every expected one. */

@@ -50,6 +50,16 @@ int main(void) {
   for (int i = 0; i < 1000; ++i) MUST(pthread_mutex_lock(&mutex) == 0);
   for (int i = 0; i < 1000; ++i) MUST(pthread_mutex_unlock(&mutex) == 0);
   SEE(pthread_mutex_unlock(&mutex) == EPERM);
+  MUST(pthread_mutex_lock(&mutex) == 0);
+  const unsigned depth = mutex.__data.__count;
+  mutex.__data.__count = ~0u; /* as after four billion locks */
+  SEE(pthread_mutex_lock(&mutex) == EAGAIN);
+  SEE(pthread_mutex_trylock(&mutex) == EAGAIN);
+  soon = after_ms(CLOCK_REALTIME, 5);
+  SEE(pthread_mutex_timedlock(&mutex, &soon) == EAGAIN);
+  mutex.__data.__count = depth;
+  SEE(pthread_mutex_unlock(&mutex));
+  SEE(pthread_mutex_unlock(&mutex) == EPERM);
   contend("recursive");
   make(PTHREAD_MUTEX_ADAPTIVE_NP, PTHREAD_PRIO_NONE);
   contend("adaptive");

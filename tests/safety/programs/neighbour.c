@@ -1,0 +1,1 @@
+int neighbour_answer(void) { return 77; }
