@@ -122,10 +122,10 @@ void Close(CudaThread* thread, const CudaCallInfo& call, ActiveCall* active, con
     g_graph_launch_ticks.fetch_add(end - active->begin_ticks, std::memory_order_relaxed);
   }
   uint64_t flags = active->correlation_id == 0 ? wire::kCudaFlagNoCupti : 0;
-  NoteCapture(call, result);
+  NoteCapture(call, result, arguments);
   // Asking the runtime is only allowed outside CUPTI's callbacks.
-  if (!from_callback && CapturesRunning() && Captured(call.call_class) && result == 0 &&
-      StreamIsCapturing(arguments.object)) {
+  if (CapturesRunning() && Captured(call.call_class) && result == 0 &&
+      (from_callback ? StreamIsKnownToCapture(arguments.object) : StreamIsCapturing(arguments.object))) {
     flags |= wire::kCudaFlagCapturing;
   }
   CommitCall(call, active->callback_id, active->begin_ticks, end, arguments.object, arguments.argument, arguments.copy,

@@ -210,6 +210,28 @@ TEST_F(CallRecord, LaunchIntoCapture_IsMarked) {
   EXPECT_EQ(FlagsOf(records()[5]) & wire::kCudaFlagCapturing, 0u);
 }
 
+// In CUPTI's callbacks CUDA cannot be asked: which streams are captured follows from what was seen.
+TEST_F(CallRecord, CaptureSeenByCallbacksAlone_CoversJoinedStreamsUntilItsEnd) {
+  const CudaCallArguments first = {0x44, 0, wire::CopyKind::kHostToHost}, second = {0x45, 0, wire::CopyKind::kHostToHost};
+  const CudaCallArguments event_of_first = {0x44, 0xe1, wire::CopyKind::kHostToHost};
+  const CudaCallArguments wait_of_second = {0x45, 0xe1, wire::CopyKind::kHostToHost};
+  NoteCapture(Named("cudaStreamBeginCapture"), 0, first);
+  EXPECT_TRUE(StreamIsKnownToCapture(0x44));
+  EXPECT_FALSE(StreamIsKnownToCapture(0x45));
+  NoteCapture(Named("cudaEventRecord"), 0, event_of_first);
+  NoteCapture(Named("cudaStreamWaitEvent"), 0, wait_of_second);
+  EXPECT_TRUE(StreamIsKnownToCapture(0x45));
+  cudaMemcpyAsync_v3020_params block = {};
+  block.stream = reinterpret_cast<cudaStream_t>(0x45);
+  OnCallbackEnter(Runtime(kMemcpyAsyncId), 7, &block);
+  OnCallbackExit(Runtime(kMemcpyAsyncId), &block, 0);
+  ASSERT_EQ(records().size(), 1u);
+  EXPECT_NE(FlagsOf(records()[0]) & wire::kCudaFlagCapturing, 0u);
+  NoteCapture(Named("cudaStreamEndCapture"), 0, first);
+  EXPECT_FALSE(StreamIsKnownToCapture(second.object));
+  EXPECT_FALSE(StreamIsKnownToCapture(first.object));
+}
+
 TEST_F(CallRecord, FirstCall_ReportsNamesOnce) {
   g_first_cuda_call_done = false;
   Hook(Runtime(kLaunchId));

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <set>
+#include <string>
 
 #include "agent/cupti/received_checks.h"
 #include "agent/cupti/received_frames.h"
@@ -10,40 +12,51 @@
 namespace stallscope::agent {
 namespace {
 
-constexpr int kLaunches = 60;
+// Of the program itself: eight and four ways, ten times each; linked to libcuda, two and one ways more. The kernel that
+// makes the graph is recorded too, and runs only with it.
+constexpr int kLaunches = 80, kGraphLaunches = 40, kCapturedLaunches = 1;
+constexpr int kLinkedLaunches = 20, kLinkedGraphLaunches = 10;
 
-int LaunchesIn(const Received& received) {
+int CallsIn(const Received& received, wire::CudaCallClass call_class) {
   int count = 0;
-  for (const ReceivedCall& call : received.calls) {
-    count += call.call_class == static_cast<uint32_t>(wire::CudaCallClass::kLaunch);
-  }
+  for (const ReceivedCall& call : received.calls) count += call.call_class == static_cast<uint32_t>(call_class);
+  return count;
+}
+int LaunchesIn(const Received& received) { return CallsIn(received, wire::CudaCallClass::kLaunch); }
+int GraphLaunchesIn(const Received& received) { return CallsIn(received, wire::CudaCallClass::kGraphLaunch); }
+
+std::map<std::string, int> CountByName(const Received& received) {
+  std::map<std::string, int> count;
+  for (const ReceivedCall& call : received.calls) ++count[call.name];
   return count;
 }
 
-std::set<std::string> NamesIn(const Received& received) {
-  std::set<std::string> names;
-  for (const ReceivedCall& call : received.calls) {
-    if (call.call_class == static_cast<uint32_t>(wire::CudaCallClass::kLaunch)) names.insert(call.name);
-  }
-  return names;
-}
-
-void ExpectEveryLaunchOnce(const Received& received) {
+void ExpectEveryLaunchOnce(const Received& received, int linked_launches = 0, int linked_graph_launches = 0) {
   ASSERT_EQ(received.exit_code, 0) << received.output;
-  EXPECT_EQ(received.output, "60 launches\n");
-  EXPECT_EQ(LaunchesIn(received), kLaunches);
-  EXPECT_EQ(received.ops.size(), static_cast<size_t>(kLaunches));
+  const int launches = kLaunches + linked_launches, graph_launches = kGraphLaunches + linked_graph_launches;
+  EXPECT_EQ(received.output,
+            std::to_string(launches) + " launches " + std::to_string(graph_launches) + " graph launches\n");
+  EXPECT_EQ(LaunchesIn(received), launches + kCapturedLaunches);
+  EXPECT_EQ(GraphLaunchesIn(received), graph_launches);
   ExpectOneCallForEachOperation(received);
-  const std::set<std::string> names = NamesIn(received);
-  for (const char* name : {"cudaLaunchKernel_v7000", "cudaLaunchKernel_ptsz_v7000", "__cudaLaunchKernel_v13000",
-                           "cudaLaunchKernelExC_v11060", "cuLaunchKernel"}) {
-    EXPECT_EQ(names.count(name), 1u) << name;
+  std::map<std::string, int> count = CountByName(received);
+  EXPECT_EQ(count["cudaLaunchKernel_v7000"], 10 + kCapturedLaunches);
+  for (const char* name :
+       {"cudaLaunchKernel_ptsz_v7000", "__cudaLaunchKernel_v13000", "cudaLaunchKernelExC_v11060", "cuLaunchKernel_ptsz",
+        "cuLaunchKernelEx_ptsz", "cudaGraphLaunch_v10000", "cudaGraphLaunch_ptsz_v10000", "cuGraphLaunch_ptsz"}) {
+    EXPECT_EQ(count[name], 10) << name;
   }
-  std::set<uint64_t> streams;
+  EXPECT_EQ(count["cuLaunchKernel"], 10 + linked_launches / 2);
+  EXPECT_EQ(count["cuLaunchKernelEx"], 10 + linked_launches / 2);
+  EXPECT_EQ(count["cuGraphLaunch"], 10 + linked_graph_launches);
+  std::set<uint64_t> streams, graphs;
   for (const ReceivedCall& call : received.calls) {
-    if (call.call_class == static_cast<uint32_t>(wire::CudaCallClass::kLaunch)) streams.insert(call.stream);
+    const auto call_class = static_cast<wire::CudaCallClass>(call.call_class);
+    if (call_class == wire::CudaCallClass::kLaunch) streams.insert(call.stream);
+    if (call_class == wire::CudaCallClass::kGraphLaunch) graphs.insert(call.argument);
   }
-  EXPECT_EQ(streams.size(), 1u) << "each call names the one stream";
+  EXPECT_EQ(streams.size(), 1u) << "each launch names the one stream";
+  EXPECT_EQ(graphs.size(), 1u) << "each graph launch names the one graph";
 }
 
 TEST(CallStyles, SharedRuntime_EachCallIsOneRecord) { ExpectEveryLaunchOnce(RunUnderAgent({"cuda_call_styles"})); }
@@ -55,13 +68,24 @@ TEST(CallStyles, RuntimeInsideTheProgram_EachCallIsOneRecord) {
   ExpectEveryLaunchOnce(RunUnderAgent({"cuda_call_styles_static"}, {"CUDA_INJECTION64_PATH=" + agent, "LD_PRELOAD="}));
 }
 
-// Without CUPTI, what is interposed is still known, and that it is not everything.
+// Hook and callback see the same call: one record.
+TEST(CallStyles, LinkedToLibcuda_EachCallIsOneRecord) {
+  ExpectEveryLaunchOnce(RunUnderAgent({"cuda_call_styles_linked"}), kLinkedLaunches, kLinkedGraphLaunches);
+}
+
+// Without CUPTI, what is interposed is still known, and that it is not everything: of what was asked of the driver by
+// dlsym or cuGetProcAddress nothing is.
 TEST(CallStyles, CuptiRefused_InterposedCallsGoOnWithoutWork) {
-  const Received received = RunUnderAgent({"cuda_call_styles"}, {"SIMGPU_CUPTI_FAULT=busy"});
-  ASSERT_EQ(received.exit_code, 0);
-  EXPECT_EQ(LaunchesIn(received), 40) << "four of six ways go through the shared runtime";
-  EXPECT_TRUE(received.ops.empty());
-  for (const ReceivedCall& call : received.calls) EXPECT_NE(call.flags & wire::kCudaFlagNoCupti, 0u) << call.name;
+  for (const char* program : {"cuda_call_styles", "cuda_call_styles_linked"}) {
+    const bool linked = std::string(program) == "cuda_call_styles_linked";
+    const Received received = RunUnderAgent({program}, {"SIMGPU_CUPTI_FAULT=busy"});
+    ASSERT_EQ(received.exit_code, 0);
+    EXPECT_EQ(LaunchesIn(received), 40 + kCapturedLaunches + (linked ? kLinkedLaunches : 0)) << program;
+    EXPECT_EQ(GraphLaunchesIn(received), 20 + (linked ? kLinkedGraphLaunches : 0)) << program;
+    EXPECT_EQ(CountByName(received)["cuStreamSynchronize"], linked ? 1 : 0);
+    EXPECT_TRUE(received.ops.empty());
+    for (const ReceivedCall& call : received.calls) EXPECT_NE(call.flags & wire::kCudaFlagNoCupti, 0u) << call.name;
+  }
 }
 
 }  // namespace

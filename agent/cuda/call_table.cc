@@ -13,6 +13,7 @@
 
 #include "agent/cuda/argument_values.h"
 #include "agent/cuda/driver_calls.h"
+#include "agent/cuda/driver_values.h"
 #include "agent/cuda/runtime_calls.h"
 
 // Calls without parameters have no block in the headers. That of __cudaLaunchKernel is missing from them too: its
@@ -34,7 +35,7 @@ constexpr CudaCallInfo kCudaCalls[] = {
   {#symbol, #cupti_name, CUPTI_RUNTIME_TRACE_CBID_##cupti_name, CudaDomain::kRuntime, CudaCallClass::call_class},
     STALLSCOPE_CUDA_RUNTIME_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
-#define STALLSCOPE_Y(name, call_class, object, argument, copy) \
+#define STALLSCOPE_Y(name, call_class, parameters, arguments, object, argument, copy) \
   {#name, #name, CUPTI_DRIVER_TRACE_CBID_##name, CudaDomain::kDriver, CudaCallClass::call_class},
         STALLSCOPE_CUDA_DRIVER_CALLS(STALLSCOPE_Y)
 #undef STALLSCOPE_Y
@@ -42,8 +43,6 @@ constexpr CudaCallInfo kCudaCalls[] = {
 constexpr uint32_t kCudaCallCount = sizeof(kCudaCalls) / sizeof(kCudaCalls[0]);
 
 namespace {
-
-CUstream DriverLaunchStream(const CUlaunchConfig* config) { return config == nullptr ? nullptr : config->hStream; }
 
 using Reader = CudaCallArguments (*)(const void* parameters, bool succeeded);
 
@@ -58,7 +57,7 @@ constexpr Reader kReaders[] = {
   },
     STALLSCOPE_CUDA_RUNTIME_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
-#define STALLSCOPE_Y(name, call_class, object, argument, copy)                                \
+#define STALLSCOPE_Y(name, call_class, parameters, arguments, object, argument, copy)        \
   [](const void* parameters_block, [[maybe_unused]] bool succeeded) -> CudaCallArguments {    \
     [[maybe_unused]] const auto* block = static_cast<const name##_params*>(parameters_block); \
     return {Value(object), Value(argument), Copy(copy)};                                      \

@@ -32,13 +32,60 @@ Boundary BoundaryOf(const char* symbol) {
 
 std::atomic<void*> g_is_capturing{nullptr};
 
+// A few handles. A full one forgets, and then work is taken for work that runs.
+class Handles {
+ public:
+  void Add(uint64_t handle) noexcept {
+    if (handle == 0 || Has(handle)) return;
+    for (std::atomic<uint64_t>& entry : entries_) {
+      uint64_t empty = 0;
+      if (entry.compare_exchange_strong(empty, handle, std::memory_order_relaxed)) return;
+    }
+  }
+  void Remove(uint64_t handle) noexcept {
+    for (std::atomic<uint64_t>& entry : entries_) {
+      uint64_t expected = handle;
+      entry.compare_exchange_strong(expected, 0, std::memory_order_relaxed);
+    }
+  }
+  void Clear() noexcept {
+    for (std::atomic<uint64_t>& entry : entries_) entry.store(0, std::memory_order_relaxed);
+  }
+  bool Has(uint64_t handle) const noexcept {
+    for (const std::atomic<uint64_t>& entry : entries_) {
+      if (handle != 0 && entry.load(std::memory_order_relaxed) == handle) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::atomic<uint64_t> entries_[16] = {};
+};
+constinit Handles g_streams, g_events;
+
+// A stream that waits for an event of a captured one is captured too.
+void FollowJoins(const CudaCallInfo& call, const CudaCallArguments& arguments) noexcept {
+  if (call.call_class == wire::CudaCallClass::kEventRecord) {
+    if (g_streams.Has(arguments.object)) {
+      g_events.Add(arguments.argument);
+    } else {
+      g_events.Remove(arguments.argument);
+    }
+  } else if (call.call_class == wire::CudaCallClass::kStreamWaitEvent && g_events.Has(arguments.argument)) {
+    g_streams.Add(arguments.object);
+  }
+}
+
 }  // namespace
 
-void NoteCapture(const CudaCallInfo& call, int32_t result) noexcept {
+void NoteCapture(const CudaCallInfo& call, int32_t result, const CudaCallArguments& arguments) noexcept {
+  if (CapturesRunning() && result == 0) FollowJoins(call, arguments);
   if (call.call_class != wire::CudaCallClass::kGraphBuild) return;
   switch (BoundaryOf(call.symbol)) {
     case Boundary::kBegin:
-      if (result == 0) g_captures_running.fetch_add(1, std::memory_order_relaxed);
+      if (result != 0) break;
+      g_streams.Add(arguments.object);
+      g_captures_running.fetch_add(1, std::memory_order_relaxed);
       break;
     case Boundary::kEnd: {
       // Also when it failed: the capture of an invalidated stream is over too.
@@ -46,12 +93,19 @@ void NoteCapture(const CudaCallInfo& call, int32_t result) noexcept {
       while (running > 0 &&
              !g_captures_running.compare_exchange_weak(running, running - 1, std::memory_order_relaxed)) {
       }
+      g_streams.Remove(arguments.object);
+      if (running <= 1) {
+        g_streams.Clear();
+        g_events.Clear();
+      }
       break;
     }
     case Boundary::kNone:
       break;
   }
 }
+
+bool StreamIsKnownToCapture(uint64_t stream) noexcept { return g_streams.Has(stream); }
 
 bool StreamIsCapturing(uint64_t stream) noexcept {
   if (stream == 0 || stream == kLegacyStream) return false;

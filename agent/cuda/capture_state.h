@@ -15,8 +15,11 @@ inline std::atomic<int32_t> g_captures_running{0};
 
 inline bool CapturesRunning() noexcept { return g_captures_running.load(std::memory_order_relaxed) > 0; }
 
-// Keeps the count: looks at every call's end, acts on begin and end of a capture.
-void NoteCapture(const CudaCallInfo& call, int32_t result) noexcept;
+// Keeps the count, and which streams are captured: looks at every call's end.
+void NoteCapture(const CudaCallInfo& call, int32_t result, const CudaCallArguments& arguments) noexcept;
+
+// As far as begins of captures, events and waits for them tell; asks nobody, so in CUPTI's callbacks too.
+bool StreamIsKnownToCapture(uint64_t stream) noexcept;
 
 // Only from an interposed function, after the real call: never in CUPTI's callbacks, where CUDA must not be called. The
 // legacy default stream cannot be captured, and asking about it during a capture would set an error that the program

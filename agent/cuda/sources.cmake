@@ -1,4 +1,5 @@
-stallscope_agent_sources(call_record.cc call_table.cc capture_state.cc first_call.cc injection.cc runtime_hooks.cc)
+stallscope_agent_sources(call_record.cc call_table.cc capture_state.cc driver_hooks.cc first_call.cc injection.cc
+  runtime_hooks.cc)
 
 if(BUILD_TESTING)
   set(_cuda ${CMAKE_CURRENT_LIST_DIR})
@@ -12,11 +13,15 @@ if(BUILD_TESTING)
     LIBS simgpu_cudart stallscope_cuda_headers ${CMAKE_DL_LIBS})
   stallscope_program(cuda_call_styles_static SRCS ${_cuda}/call_styles.cc $<TARGET_OBJECTS:simgpu_cudart>
     LIBS simgpu_core stallscope_cuda_headers ${CMAKE_DL_LIBS})
-  foreach(_program cuda_call_styles cuda_call_styles_static)
+  stallscope_program(cuda_call_styles_linked SRCS ${_cuda}/call_styles.cc
+    LIBS simgpu_cudart simgpu_cuda stallscope_cuda_headers ${CMAKE_DL_LIBS})
+  target_compile_definitions(cuda_call_styles_linked PRIVATE LINKED_TO_LIBCUDA)
+  foreach(_program cuda_call_styles cuda_call_styles_static cuda_call_styles_linked)
     set_target_properties(${_program} PROPERTIES SKIP_BUILD_RPATH TRUE)
     target_link_options(${_program} PRIVATE -Wl,--allow-shlib-undefined)
   endforeach()
   stallscope_test(agent_call_styles_test SRCS ${_cuda}/call_styles_test.cc ${_cuda}/../cupti/received_frames.cc
     LIBS stallscope_proto LABELS system TIMEOUT 60)
-  add_dependencies(agent_call_styles_test stallscope_agent simgpu cuda_call_styles cuda_call_styles_static)
+  add_dependencies(agent_call_styles_test stallscope_agent simgpu cuda_call_styles cuda_call_styles_static
+    cuda_call_styles_linked)
 endif()
