@@ -38,16 +38,16 @@ enum class RecordKind : uint16_t {
   kGpuOp = 4,
   kRange = 5,
   kState = 6,
-};
   kMemory = 7,
   kCodeLoad = 8,
+};
 
-// One event. One cache line, written by the thread that owns the ring.
 // Kinds whose begin and duration are host nanoseconds already: they tell of another clock than the thread's.
 constexpr bool HasHostTimes(RecordKind kind) {
   return kind == RecordKind::kGpuOp || kind == RecordKind::kMemory || kind == RecordKind::kCodeLoad;
 }
 
+// One event. One cache line, written by the thread that owns the ring.
 //
 // `sequence` is index + 1 once the record is complete and 0 while it is being written (store 0, release fence, fields, release
 // store; a reader loads it with acquire, copies the fields, acquire fence, loads it again: equal and expected, or the record
