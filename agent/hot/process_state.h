@@ -67,6 +67,10 @@ extern bool g_use_tsc;
 extern std::atomic<bool> g_confined;
 extern std::atomic<uint64_t> g_ticks_per_ns_q20;  // ticks of one ns, times 2^20
 
+// How a thread whose ring fills up wakes whoever empties it (futex word). 0: the streaming thread sleeps and wants to be
+// woken; anything else: it is awake, there is none, or nothing could be done about it (no collector, a full socket).
+extern std::atomic<uint32_t> g_bell;
+
 inline wire::ThreadSlot* SlotAt(uint32_t index) noexcept {
   return reinterpret_cast<wire::ThreadSlot*>(reinterpret_cast<uint8_t*>(g_header) + g_header->slots_offset) + index;
 }
@@ -87,6 +91,10 @@ inline ThreadState* CurrentThread() noexcept {
   if (__builtin_expect(t_local.epoch == epoch, 1)) return t_local.state;
   return ClaimThread();
 }
+
+// Wakes the streaming thread if less than half of this ring is free. errno is kept; a system call only where the bell is
+// rung, so at most once in a quarter of a ring.
+void RingBellWhenHalfFull(const ThreadState* state, uint64_t index) noexcept;
 
 // Puts a slot back into use. Called by the streaming thread alone, once the thread is gone and its ring drained or
 // given up.

@@ -2,8 +2,8 @@
 // engine).
 //
 // Everything here runs on the program's threads. Contract of this folder: noexcept, errno kept, no malloc, no lock, no
-// system call once the thread has its slot (taking one for the first time makes its ring accessible),
-// async-signal-safe. When the agent is not set up, off, or in a forked child that has not been set up again, every
+// system call once the thread has its slot (taking one for the first time makes its ring accessible) but the one that
+// wakes the streaming thread when a ring is half full, async-signal-safe. When the agent is not set up, off, or in a forked child that has not been set up again, every
 // function is a cheap no-op.
 #pragma once
 

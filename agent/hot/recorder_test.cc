@@ -51,6 +51,38 @@ TEST(Recorder, Commit_KeepsErrno) {
   EXPECT_EQ(errno, 12345);
 }
 
+// Commits as many records as are missing to `head`, and says whether the bell was rung meanwhile.
+bool RingsUpTo(TestMemory* memory, uint64_t head) {
+  while (memory->slot(0)->head.load() < head) Commit(Wait(1));
+  return g_bell.load() != 0;
+}
+
+TEST(Recorder, RingHalfFull_WakesWhoeverEmptiesIt) {
+  TestMemory memory;
+  Commit(Wait(1));
+  const uint64_t size = memory.header()->ring_records;
+  g_bell.store(0);
+  EXPECT_FALSE(RingsUpTo(&memory, size / 2));
+  // Looked at each quarter of the ring: half is passed by then.
+  EXPECT_TRUE(RingsUpTo(&memory, size * 3 / 4 + 1));
+  // Taken out: the next half is counted from there.
+  memory.slot(0)->drained.store(size * 3 / 4);
+  g_bell.store(0);
+  EXPECT_FALSE(RingsUpTo(&memory, size * 5 / 4));
+  EXPECT_TRUE(RingsUpTo(&memory, size * 3 / 2 + 1));
+  g_bell.store(1);
+}
+
+TEST(Recorder, RingHalfFull_ConfinedProcess_MakesNoSystemCall) {
+  TestMemory memory;
+  Commit(Wait(1));
+  g_bell.store(0);
+  g_confined.store(true);
+  EXPECT_FALSE(RingsUpTo(&memory, memory.header()->ring_records));
+  g_confined.store(false);
+  g_bell.store(1);
+}
+
 TEST(Recorder, ControlOff_RecordsNothing) {
   TestMemory memory;
   memory.header()->control.store(0);

@@ -32,7 +32,7 @@ enum ThreadState32 : uint32_t { kNone, kStarting, kRunning, kEnded };
 enum Request : uint32_t { kNothing, kStop, kGoodbyeExit, kGoodbyeExec, kResume };
 
 constinit std::atomic<uint32_t> g_thread_state{kNone};
-constinit std::atomic<uint32_t> g_request{kNothing};  // futex: the thread sleeps on it
+constinit std::atomic<uint32_t> g_request{kNothing};  // futex: the thread sleeps on it where it cannot be rung for
 constinit std::atomic<uint32_t> g_done{0};            // futex: counts requests carried out
 constinit pthread_t g_thread = {};
 constinit Streamer g_streamer = {};
@@ -87,8 +87,12 @@ void TakeOwnDescriptorTable(OwnFd* memory_fd, Connection* connection) noexcept {
 // this thread does.
 bool ProcessIsOver() noexcept { return ThreadCount() == 2 && LeaderIsZombie(); }
 
-void Sleep(uint64_t interval_ns) noexcept {
-  if (g_request.load(std::memory_order_acquire) == kNothing) FutexWait(&g_request, kNothing, interval_ns);
+// `rings_help`: a ring that fills up is worth being woken for.
+void Sleep(uint64_t interval_ns, bool rings_help) noexcept {
+  static_assert(kNothing == 0);
+  if (!rings_help) g_bell.store(1);
+  // Whoever has a request changes both words, the bell last; a bell that was rung during the round is still up.
+  if (g_request.load() == kNothing) FutexWait(rings_help ? &g_bell : &g_request, 0, interval_ns);
 }
 
 void Done() noexcept {
@@ -119,17 +123,21 @@ bool Serve(uint32_t request, uint64_t now_ns) noexcept {
 
 void Loop() noexcept {
   uint64_t interval_ns = kShortestNs;
+  bool rings_help = false;
   uint64_t next_alone_check_ns = MonotonicNs() + kAloneCheckNs;
   for (;;) {
-    Sleep(interval_ns);
+    Sleep(interval_ns, rings_help);
     const uint64_t now_ns = MonotonicNs();
     const uint32_t request = g_request.load(std::memory_order_acquire);
     if (request != kNothing && Serve(request, now_ns)) return;
     if (g_said_goodbye) {
       interval_ns = kLongestNs;
+      rings_help = false;
       continue;
     }
+    if (rings_help) g_bell.store(0);
     g_streamer.Round(now_ns);
+    rings_help = g_streamer.connected() && !g_streamer.waiting();
     RunStreamingRounds(now_ns);
     if (g_streamer.detached()) {
       g_streamer.Finish(now_ns + kGoodbyeNs, /*goodbye=*/true, false);
@@ -138,7 +146,8 @@ void Loop() noexcept {
     }
     // As rarely as the rings allow: a few large frames cost less than many small ones, on this thread and on the wire, and
     // few bursts of ours disturb the server's threads less than many. At once down to 5 ms when a ring fills up or the
-    // socket is full, slowly up to 100 ms while all have room.
+    // socket is full, slowly up to 100 ms while all have room. A thread that has filled half its ring before does not wait
+    // for that: it rings.
     if (g_streamer.fullest_ring() > kFillingUp || g_streamer.waiting()) {
       interval_ns = kShortestNs;
     } else if (g_streamer.fullest_ring() < kHasRoom && interval_ns < kLongestNs) {
@@ -174,7 +183,7 @@ void* StreamingThread(void*) noexcept {
   g_thread_state.store(kRunning, std::memory_order_release);
   FutexWake(&g_thread_state);
   ReportState(kStateStreaming, 0, nullptr);
-  if (took_over) Sleep(kHandOverNs);
+  if (took_over) Sleep(kHandOverNs, /*rings_help=*/false);
   Loop();
   g_hellos = g_streamer.hellos();
   g_header->heartbeat_ns.store(0, std::memory_order_release);
@@ -188,8 +197,10 @@ void* StreamingThread(void*) noexcept {
 // Asks the thread and waits for its answer, not for ever: it may be stopped by a debugger.
 void Ask(Request request) noexcept {
   const uint32_t before = g_done.load(std::memory_order_acquire);
-  g_request.store(request, std::memory_order_release);
+  g_request.store(request);
   FutexWake(&g_request);
+  g_bell.store(1);
+  FutexWake(&g_bell);
   const uint64_t deadline_ns = MonotonicNs() + kGoodbyeNs;
   while (g_done.load(std::memory_order_acquire) == before) {
     const uint64_t now_ns = MonotonicNs();
