@@ -76,7 +76,10 @@ void* Keeper(void*) noexcept {
 }  // namespace
 
 bool StartKeeper(const KeeperWork& work) noexcept {
+  if (HasKeeper() && g_finished.load(std::memory_order_acquire) == 0) return false;  // the last one still works
   g_work = work;
+  g_wanted.store(0, std::memory_order_relaxed);
+  g_finished.store(0, std::memory_order_relaxed);
   uint64_t all = ~((uint64_t{1} << 31) | (uint64_t{1} << 32)), before = 0;  // but the two that glibc itself needs
   RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, AsArgument(&all), AsArgument(&before), 8);
   pthread_t thread;

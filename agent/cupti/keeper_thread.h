@@ -17,7 +17,7 @@ struct KeeperWork {
   uint32_t round_ms;
 };
 
-// False when the thread could not be created.
+// False when the thread could not be created, or when one runs. Again after FinishKeeper.
 bool StartKeeper(const KeeperWork& work) noexcept;
 void WakeKeeper() noexcept;
 

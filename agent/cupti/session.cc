@@ -235,6 +235,17 @@ void FinishCupti() noexcept {
   if (Usable()) FinishKeeper(kFinalFlushNs);
 }
 
+void ReopenCupti() noexcept {
+  CuptiSession& session = g_cupti_session;
+  if (!Usable() || Phase() != CuptiPhase::kGone || session.finalize_wanted.load(std::memory_order_acquire)) return;
+  g_detach_wanted.store(false, std::memory_order_release);
+  session.phase.store(CuptiPhase::kTaken, std::memory_order_release);
+  Subscribe(true);
+  if (Phase() == CuptiPhase::kMissing) return;
+  g_level_set.store(true, std::memory_order_relaxed);
+  if (!StartKeeper({Round, FinalRound, kRoundMs})) Count(wire::Counter::kInternal);
+}
+
 const char* CuptiCallName(wire::CudaDomain domain, uint16_t callback_id) noexcept {
   const CuptiFunctions& functions = g_cupti_session.cupti.functions;
   if (functions.cuptiGetCallbackName == nullptr) return nullptr;

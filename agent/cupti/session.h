@@ -19,6 +19,10 @@ void SetUpCupti() noexcept;
 // The process is about to end: gets what CUPTI has, once, and never calls it again. Waits at most 100 ms.
 void FinishCupti() noexcept;
 
+// After a detach: CUPTI is taken again, when it was not given up for good. The caller has marked the thread as for
+// SetUpCupti.
+void ReopenCupti() noexcept;
+
 // Another client is about to use CUPTI: lets go of it. When this returns (usually some 150 ms, at most 500 ms later), nothing of ours is
 // enabled or subscribed, and CUPTI's settings are as they were. `client`: its name, for people. Any thread.
 void YieldCupti(const char* client) noexcept;

@@ -19,6 +19,7 @@
 #include "agent/stream/hello.h"
 #include "agent/stream/streaming.h"
 
+#include "proto/wire/attach.h"
 namespace stallscope::agent {
 namespace {
 
@@ -30,6 +31,11 @@ constinit SharedMemory g_memory = {};
 constinit OwnFd g_memfd = {};
 constinit bool g_has_sanitizer_thread = false;
 
+constinit const char* g_why_off = nullptr;
+// From `stallscope attach`.
+constinit char g_attached_socket[112] = {};
+constinit uint32_t g_attached_level_plus_one = 0;
+constinit bool g_was_attached = false;
 bool EpochIsZero() noexcept { return g_epoch->epoch.load(std::memory_order_acquire) == 0; }
 
 void ApplyEnvironment(wire::Header* header) noexcept {
@@ -47,12 +53,16 @@ void ApplyEnvironment(wire::Header* header) noexcept {
 
 bool MakeMemory() noexcept {
   SharedMemory memory;
+  if (g_attached_level_plus_one > 1) {
+    header->control.store((g_attached_level_plus_one - 1) | wire::kControlRecording, std::memory_order_relaxed);
+  }
   if (const char* why = CreateSharedMemory(MonotonicNs(), &memory)) {
     Log("not tracing this process:", why);
     return false;
   }
   StartClock(memory.header, g_epoch_count == 0 ? TscIsTrustworthy() : g_use_tsc);
   if (g_epoch_count == 0) {
+    g_why_off = why;
     ApplyEnvironment(memory.header);
   } else {
     // A child goes on with what the parent was told.
@@ -75,12 +85,15 @@ void SetUpFirstTime() noexcept {
     return;
   }
   LookForSimulatedGpu();
+    if (g_why_off == nullptr) g_why_off = "a privileged program, or a kernel before 4.14";
+    SetAgentState(static_cast<uint32_t>(wire::AgentState::kOff));
   LookForPython();
   g_set_up.store(kReady, std::memory_order_release);
   Log("recording, threshold ns", nullptr, g_header->wait_threshold_ns.load(std::memory_order_relaxed));
   SayHelloWithoutThread();
 }
 
+  SetAgentState(static_cast<uint32_t>(wire::AgentState::kRecording));
 // A child of fork, whichever way it was made: a new process with its own memory, identity and connection.
 void BeReborn() noexcept {
   g_forked_child = true;
@@ -98,7 +111,9 @@ void BeReborn() noexcept {
   if (made) SayHelloWithoutThread();
 }
 
-__attribute__((constructor)) void OnLoad() { EnsureSetUp(); }
+__attribute__((constructor)) void OnLoad() {
+  if (!CameLate()) EnsureSetUp();
+}
 
 __attribute__((destructor)) void OnUnload() { SayGoodbye(/*exec=*/false); }
 
@@ -109,6 +124,22 @@ const OwnFd& SharedMemoryFd() noexcept { return g_memfd; }
 bool HasSanitizerThread() noexcept { return g_has_sanitizer_thread; }
 
 bool IsThisProcess() noexcept {
+// Read by the injector from outside.
+extern "C" {
+__attribute__((visibility("default"))) constinit std::atomic<uint32_t> stallscope_agent_state{0};
+}
+
+void SetAgentState(uint32_t state) noexcept { stallscope_agent_state.store(state, std::memory_order_release); }
+
+void SetAttachOrders(const char* socket_path, uint32_t level_plus_one) noexcept {
+  strncpy(g_attached_socket, socket_path, sizeof(g_attached_socket) - 1);
+  g_attached_level_plus_one = level_plus_one;
+  g_was_attached = true;
+}
+const char* AttachedSocketPath() noexcept { return g_attached_socket; }
+bool WasAttached() noexcept { return g_was_attached; }
+const char* WhyOff() noexcept { return IsOff() ? g_why_off : nullptr; }
+
   return !EpochIsZero() && !g_confined.load(std::memory_order_relaxed) &&
          g_header->pid == static_cast<uint32_t>(RawSyscall(SYS_getpid));
 }

@@ -12,6 +12,21 @@ namespace stallscope::agent {
 // Sets the agent up once; later calls return at once. Async-signal-unsafe, never called from a signal handler's hook.
 void EnsureSetUp() noexcept;
 
+// The agent was loaded into a program that ran already (an injection, an attach): nothing is bound to its hooks. The
+// constructor then leaves the set-up to InitializeInjection or stallscope_attach.
+bool CameLate() noexcept;
+
+// What `stallscope attach` asked for; before EnsureSetUp. `level_plus_one` 0: as the environment says.
+void SetAttachOrders(const char* socket_path, uint32_t level_plus_one) noexcept;
+// The collector's socket that was asked for; empty: none.
+const char* AttachedSocketPath() noexcept;
+// This process was attached to: waits that were in flight then are not known to the agent.
+bool WasAttached() noexcept;
+// Why the agent is off, nullptr when it is not.
+const char* WhyOff() noexcept;
+// Recording, or not any more: the exported variable stallscope_agent_state (proto/wire/attach.h).
+void SetAgentState(uint32_t state) noexcept;
+
 // Starts the streaming thread if it is not running in this process. Called from program threads, at most once per
 // process does it do anything (it then makes the system calls of one pthread_create with all signals blocked).
 void EnsureStreaming() noexcept;

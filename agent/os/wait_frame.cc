@@ -1,5 +1,6 @@
 #include "agent/os/wait_frame.h"
 
+#include "agent/attach/call_slots.h"
 #include "agent/entry/lifecycle.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
@@ -37,7 +38,9 @@ __attribute__((noinline, cold)) bool AdoptChild() noexcept {
 }
 
 __attribute__((noinline, cold)) void RefreshQuietClock() noexcept {
-  if (g_header->heartbeat_ns.load(std::memory_order_relaxed) == 0) RefreshClock(g_header);
+  if (g_header->heartbeat_ns.load(std::memory_order_relaxed) != 0) return;
+  RefreshClock(g_header);
+  if (WasAttached()) WatchModules(MonotonicNs());  // nobody else does where there is no streaming thread
 }
 
 __attribute__((noinline)) void StartWakeSlow(WakeFrame* frame, uint64_t object) noexcept {

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "agent/entry/lifecycle.h"
 #include "agent/entry/log.h"
 #include "agent/entry/real_calls.h"
 #include "agent/hot/raw_syscall.h"
@@ -31,6 +32,7 @@ bool PeerIsTrusted(int fd) noexcept {
 }  // namespace
 
 bool CollectorSocketPath(char* path, uint32_t capacity) noexcept {
+  if (AttachedSocketPath()[0] != '\0') return Join(path, capacity, AttachedSocketPath(), "");
   const char* given = STALLSCOPE_REAL(getenv)("STALLSCOPE_SOCKET");
   if (given != nullptr && *given != '\0') return Join(path, capacity, given, "");
   const char* runtime = STALLSCOPE_REAL(getenv)("XDG_RUNTIME_DIR");

@@ -39,6 +39,7 @@ bool WriteHello(ProtoWriter* writer, uint64_t reconnects, bool streaming) noexce
   writer->Uint(13, streaming ? 1 : 0);
   writer->Uint(14, g_simulated_gpu.load(std::memory_order_relaxed) ? 1 : 0);
   writer->Uint(15, g_header->control.load(std::memory_order_relaxed) & 0xff);
+  if (WasAttached()) writer->Uint(16, 1);
   writer->EndMessage(hello);
   return writer->EndFrame(frame);
 }

@@ -29,6 +29,7 @@ constexpr uint64_t kSecondNs = 1'000'000'000;
 bool Streamer::Create() noexcept {
   counted_cpu_ns_ = 0;  // a new thread's time begins at 0
   output_bytes_ = MapArray<uint8_t>(kOutputBytes);
+  detached_ = false;
   cursors_ = MapArray<SlotCursor>(g_header->slot_count);
   publications_ = MapArray<Publication>(4 * g_header->slot_count);
   records_ = MapArray<PlainRecord>(BatchEncoder::kMaxRecords);
@@ -158,12 +159,14 @@ void Streamer::ApplyControl(const uint8_t* frame, uint64_t length, uint64_t now_
     SetLevel(static_cast<uint8_t>(request.level));
     ReportState(kStateLevel, request.level, nullptr);
   }
-  if (request.detach) {
-    RunDetach();
-    SetLevel(static_cast<uint8_t>(wire::Level::kOff));
-    ReportState(kStateDetached, 0, nullptr);
-    detached_ = true;
-  }
+  if (request.detach) Detach();
+}
+
+void Streamer::Detach() noexcept {
+  RunDetach();
+  SetLevel(static_cast<uint8_t>(wire::Level::kOff));
+  ReportState(kStateDetached, 0, nullptr);
+  detached_ = true;
 }
 
 void Streamer::ReceiveControl(uint64_t now_ns) noexcept {

@@ -16,7 +16,7 @@ namespace stallscope::agent {
 
 class Streamer {
  public:
-  // False: no memory; nothing is left behind.
+  // False: no memory; nothing is left behind. Also after a detach.
   bool Create() noexcept;
   void Destroy() noexcept;
 
@@ -46,6 +46,8 @@ class Streamer {
   void UseMemoryFd(const OwnFd& fd) noexcept { memory_fd_ = fd; }
   void Disconnect(uint64_t now_ns) noexcept;
   bool detached() const noexcept { return detached_; }
+  // As if the collector had asked for it.
+  void Detach() noexcept;
 
  private:
   struct SlotCursor {

@@ -28,6 +28,14 @@ void SayGoodbye(bool exec) noexcept;
 // It did not: connect anew.
 void ResumeAfterFailedExec() noexcept;
 
+// Ends recording and streaming for good, as the collector's detach does: everything that AddDetach registered, the last
+// records, goodbye. False: not done after `timeout_ns`. The calling thread is none of the agent's own.
+bool DetachFromHere(uint64_t timeout_ns) noexcept;
+// Takes "for good" back, once a detach is over.
+bool ResumeAfterDetach(uint8_t level) noexcept;
+bool HasDetached() noexcept;
+bool ConnectedToCollector() noexcept;
+
 // In a forked child, before it is set up again: the parent's thread and connection are none of ours.
 void ForgetParentStream() noexcept;
 // The same for the connection alone, as early as possible.

@@ -29,7 +29,7 @@ namespace stallscope::agent {
 namespace {
 
 enum ThreadState32 : uint32_t { kNone, kStarting, kRunning, kEnded };
-enum Request : uint32_t { kNothing, kStop, kGoodbyeExit, kGoodbyeExec, kResume };
+enum Request : uint32_t { kNothing, kStop, kGoodbyeExit, kGoodbyeExec, kResume, kDetach };
 
 constinit std::atomic<uint32_t> g_thread_state{kNone};
 constinit std::atomic<uint32_t> g_request{kNothing};  // futex: the thread sleeps on it where it cannot be rung for
@@ -115,6 +115,9 @@ bool Serve(uint32_t request, uint64_t now_ns) noexcept {
       g_streamer.Disconnect(now_ns);
       break;
     default:
+    case kDetach:
+      g_streamer.Detach();  // the loop sees it
+      break;
       break;
   }
   Done();
@@ -143,6 +146,7 @@ void Loop() noexcept {
       g_streamer.Finish(now_ns + kGoodbyeNs, /*goodbye=*/true, false);
       g_detached = true;
       return;
+      SetAgentState(static_cast<uint32_t>(wire::AgentState::kDetached));
     }
     // As rarely as the rings allow: a few large frames cost less than many small ones, on this thread and on the wire, and
     // few bursts of ours disturb the server's threads less than many. At once down to 5 ms when a ring fills up or the
@@ -318,6 +322,51 @@ void ResumeAfterFailedExec() noexcept {
 }
 
 void ForgetParentStream() noexcept {
+bool DetachFromHere(uint64_t timeout_ns) noexcept {
+  if (g_detached) return true;
+  const uint64_t deadline_ns = MonotonicNs() + timeout_ns;
+  if (StreamingStarted()) {
+    Ask(kDetach);
+    while (g_thread_state.load(std::memory_order_acquire) != kEnded) {
+      if (MonotonicNs() >= deadline_ns) return false;
+      FutexWait(&g_done, g_done.load(std::memory_order_acquire), kShortestNs);
+    }
+    return g_detached;
+  }
+  RunDetach();
+  SetLevel(static_cast<uint8_t>(wire::Level::kOff));
+  g_detached = true;
+  SetAgentState(static_cast<uint32_t>(wire::AgentState::kDetached));
+  uint8_t bytes[64];
+  ProtoWriter writer(bytes, sizeof(bytes));
+  uint64_t sent = 0;
+  if (g_quiet_connection.open() && WriteGoodbye(&writer, MonotonicNs(), /*exec=*/false)) {
+    g_quiet_connection.Send(writer.data(), writer.bytes(), &sent);
+  }
+  g_quiet_connection.Close();
+  return true;
+}
+
+bool ResumeAfterDetach(uint8_t level) noexcept {
+  if (!g_detached || StreamingStarted()) return false;
+  if (g_thread_state.load(std::memory_order_acquire) == kEnded) {
+    JoinThread();
+    g_thread_state.store(kNone, std::memory_order_relaxed);
+  }
+  g_detached = false;
+  g_said_goodbye = false;
+  g_own_table = false;
+  SetLevel(level);
+  SetAgentState(static_cast<uint32_t>(wire::AgentState::kRecording));
+  SayHelloWithoutThread();
+  return true;
+}
+
+bool HasDetached() noexcept { return g_detached; }
+
+// Of a running thread's connection only as much as that it has said hello once.
+bool ConnectedToCollector() noexcept { return g_quiet_connection.open() || (StreamingStarted() && g_hellos > 0); }
+
   CloseParentsConnection();
   // The parent's thread is not here; its memory is, and serves the child's own.
   if (g_thread_state.load(std::memory_order_relaxed) != kNone) g_streamer.Destroy();

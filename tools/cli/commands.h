@@ -13,6 +13,8 @@ namespace stallscope::cli {
 void AddRunCommand(CLI::App& program, const std::vector<std::string>& command, int* exit_code);
 void AddTopCommand(CLI::App& program, int* exit_code);
 void AddCollectCommand(CLI::App& program, int* exit_code);
+void AddAttachCommand(CLI::App& program, int* exit_code);
+void AddDetachCommand(CLI::App& program, int* exit_code);
 void AddPsCommand(CLI::App& program, int* exit_code);
 void AddDumpCommand(CLI::App& program, int* exit_code);
 void AddReportCommand(CLI::App& program, int* exit_code);

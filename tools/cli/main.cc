@@ -61,6 +61,8 @@ int main(int argc, char** argv) {
 
   int exit_code = kDone;
   AddRunCommand(program, command, &exit_code);  // record a command, say at its end where the time went
+  AddAttachCommand(program, &exit_code);        // record a process that runs already
+  AddDetachCommand(program, &exit_code);        // and let it go
   AddTopCommand(program, &exit_code);           // where it goes now
   AddCollectCommand(program, &exit_code);       // the collector in the foreground
   AddPsCommand(program, &exit_code);            // who is recorded

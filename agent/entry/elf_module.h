@@ -1,0 +1,55 @@
+// The tables of one loaded module, read where the loader left them in memory.
+//
+// Valid while the module stays loaded: inside a dl_iterate_phdr callback, or for the C library and the agent itself. No
+// malloc, no lock, no system call.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstdint>
+
+namespace stallscope::agent {
+
+struct Module {
+  uintptr_t base = 0;
+  uintptr_t begin = 0, end = 0;              // what its segments span
+  uintptr_t relro_begin = 0, relro_end = 0;  // whole pages that the loader makes read-only after relocation
+  const ElfW(Dyn) * dynamic = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
+  const char* strings = nullptr;
+  const uint32_t* gnu_hash = nullptr;
+  const uint32_t* sysv_hash = nullptr;
+  const uint16_t* versions = nullptr;            // DT_VERSYM
+  const uint8_t* version_definitions = nullptr;  // DT_VERDEF
+  uint64_t version_definition_count = 0;
+  const uint8_t* version_needs = nullptr;  // DT_VERNEED
+  uint64_t version_need_count = 0;
+  const ElfW(Rela) * relocations = nullptr;  // DT_RELA
+  uint64_t relocation_bytes = 0;
+  const ElfW(Rela) * plt_relocations = nullptr;  // DT_JMPREL
+  uint64_t plt_relocation_bytes = 0;
+  const char* soname = "";
+  bool is_self = false;
+};
+
+inline constexpr uint16_t kVersionHidden = 0x8000;
+
+// False: nothing in it that could be looked at.
+bool ReadModule(const dl_phdr_info* info, Module* module) noexcept;
+
+// The symbol that the module defines under this name; version nullptr: the default one. 0: none.
+uint32_t FindIndex(const Module& module, const char* name, const char* version) noexcept;
+
+// Its address, an indirect function resolved.
+void* AddressOf(const Module& module, uint32_t index) noexcept;
+
+// Which version the module asks for in its symbol number `index` (an undefined one); nullptr: any.
+const char* NeededVersion(const Module& module, uint32_t index) noexcept;
+
+inline void* Find(const Module& module, const char* name, const char* version) noexcept {
+  const uint32_t index = FindIndex(module, name, version);
+  return index == 0 ? nullptr : AddressOf(module, index);
+}
+
+}  // namespace stallscope::agent

@@ -1,0 +1,41 @@
+// What `stallscope attach` and the agent say to each other inside the target's memory.
+//
+// The injector writes an AttachRequest into memory that it mapped in the target, has the target load the agent and call
+// stallscope_attach or stallscope_detach with its address, and reads the answer out of it. Written by: tools/attach, then
+// the agent. Both sides check `bytes`: an agent of another version answers kOtherVersion and does nothing.
+// Thread: whichever the injector made the target run it on; the agent keeps no pointer into it.
+#pragma once
+
+#include <cstdint>
+
+namespace stallscope::wire {
+
+enum class AttachOutcome : uint32_t {
+  kNone = 0,     // not answered (yet)
+  kDone = 1,     // recording, or detached
+  kAlready = 2,  // it was recording, or detached, before
+  kRefused = 3,  // `why` says it; nothing was changed
+  kOtherVersion = 4,
+};
+
+struct AttachRequest {
+  uint32_t bytes;           // sizeof(AttachRequest)
+  uint32_t level_plus_one;  // wire::Level; 0: as the environment says
+  char socket_path[112];    // of the collector; empty: where the agent looks by itself
+  // --- the agent's answer
+  uint32_t outcome;            // AttachOutcome
+  uint32_t modules;            // whose call slots were looked at
+  uint32_t slots;              // that lead to the agent now, or led to it before a detach
+  uint32_t modules_not_ready;  // still being loaded; the agent looks again
+  uint32_t streaming;          // 1: the streaming thread runs; 0: the collector reads the shared memory
+  uint32_t cuda;               // 1: CUDA was initialised already, CUPTI was asked for
+  uint32_t connected;          // 1: a collector was there
+  uint32_t own_thread;         // by the injector: 1: called on a thread made for this; 0: on one of the program
+  char why[160];               // ASCII
+};
+static_assert(sizeof(AttachRequest) == 312);
+
+// The value of the agent's exported variable stallscope_agent_state.
+enum class AgentState : uint32_t { kNotSetUp = 0, kRecording = 1, kDetached = 2, kOff = 3 };
+
+}  // namespace stallscope::wire

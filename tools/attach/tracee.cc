@@ -1,0 +1,245 @@
+#include "tools/attach/tracee.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "tools/attach/interruption.h"
+#include "tools/attach/target_memory.h"
+
+namespace stallscope::attach {
+namespace {
+
+constexpr absl::Duration kStepLimit = absl::Seconds(2);
+constexpr size_t kExtendedBytes = 64 << 10;
+constexpr int kSystemCallStop = SIGTRAP | 0x80;
+
+constexpr uint64_t Bit(int signal) { return uint64_t{1} << (signal - 1); }
+// 32 and 33: glibc's cancellation, and setuid in all threads.
+constexpr uint64_t kNeverBlocked =
+    Bit(SIGSEGV) | Bit(SIGBUS) | Bit(SIGILL) | Bit(SIGFPE) | Bit(SIGTRAP) | Bit(SIGSYS) | Bit(32) | Bit(33);
+
+absl::Status Failed(const char* what) { return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno))); }
+
+long Ask(int request, int tid, void* address, void* data) {
+  return ptrace(static_cast<__ptrace_request>(request), tid, address, data);
+}
+
+void Nap() {
+  const timespec pause = {0, 10'000};
+  nanosleep(&pause, nullptr);
+}
+
+}  // namespace
+
+Tracee::~Tracee() {
+  if (!seized_ || gone_) return;
+  if (!stopped_ && !Stop(kStepLimit).ok()) return;  // when we end, the kernel lets go of it
+  if (saved_) PutBack().IgnoreError();
+  Ask(PTRACE_DETACH, tid_, nullptr, nullptr);
+}
+
+absl::Status Tracee::Seize() {
+  if (Ask(PTRACE_SEIZE, tid_, nullptr, reinterpret_cast<void*>(PTRACE_O_TRACESYSGOOD)) != 0) {
+    if (errno == ESRCH) gone_ = true;
+    return errno == EPERM   ? absl::PermissionDeniedError("the kernel does not allow it")
+           : errno == ESRCH ? absl::NotFoundError("the thread has ended")
+                            : Failed("PTRACE_SEIZE");
+  }
+  seized_ = true;
+  return absl::OkStatus();
+}
+
+int Tracee::Wait(absl::Duration limit) {
+  const absl::Time deadline = absl::Now() + limit;
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  while (true) {
+    int status = 0;
+    const pid_t got = waitpid(tid_, &status, __WALL | WNOHANG);
+    if (got == tid_) {
+      if (WIFEXITED(status) || WIFSIGNALED(status)) {
+        gone_ = true;
+        return -1;
+      }
+      stopped_ = true;
+      return status;
+    }
+    if (got < 0 && errno != EINTR) {
+      gone_ = true;
+      return -1;
+    }
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) return 0;
+    // A stop sends SIGCHLD, which is blocked; sleeping, not yielding, since who sleeps is run first when it wakes up.
+    const timespec pause = absl::ToTimespec(std::min(left, absl::Milliseconds(100)));
+    sigtimedwait(&child, nullptr, &pause);
+  }
+}
+
+absl::Status Tracee::Resume(int request, int signal) {
+  if (Ask(request, tid_, nullptr, reinterpret_cast<void*>(static_cast<intptr_t>(signal))) != 0) {
+    if (errno == ESRCH) gone_ = true;
+    return Failed("the thread cannot be resumed");
+  }
+  stopped_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status Tracee::Stop(absl::Duration limit) {
+  if (stopped_) return absl::OkStatus();
+  if (Ask(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
+    gone_ = errno == ESRCH;
+    return Failed("PTRACE_INTERRUPT");
+  }
+  const absl::Time deadline = absl::Now() + limit;
+  while (true) {
+    const int status = Wait(deadline - absl::Now());
+    if (status < 0) return absl::NotFoundError("the thread has ended");
+    if (status == 0) return absl::UnavailableError("the thread does not stop");
+    if (status >> 16 == PTRACE_EVENT_STOP) return absl::OkStatus();
+    // A signal that was on its way: the program gets it; our stop is still to come.
+    if (absl::Status resumed = Resume(PTRACE_CONT, WSTOPSIG(status) == kSystemCallStop ? 0 : WSTOPSIG(status));
+        !resumed.ok()) {
+      return resumed;
+    }
+  }
+}
+
+absl::Status Tracee::Continue() { return Resume(PTRACE_CONT); }
+
+absl::StatusOr<user_regs_struct> Tracee::Registers() const {
+  user_regs_struct registers{};
+  if (Ask(PTRACE_GETREGS, tid_, nullptr, &registers) != 0) return Failed("the registers cannot be read");
+  return registers;
+}
+
+absl::Status Tracee::SetRegisters(const user_regs_struct& registers) const {
+  user_regs_struct copy = registers;
+  if (Ask(PTRACE_SETREGS, tid_, nullptr, &copy) != 0) return Failed("the registers cannot be set");
+  return absl::OkStatus();
+}
+
+absl::Status Tracee::Save() {
+  absl::StatusOr<user_regs_struct> registers = Registers();
+  if (!registers.ok()) return registers.status();
+  registers_ = *registers;
+  extended_.resize(kExtendedBytes);
+  iovec area{extended_.data(), extended_.size()};
+  if (Ask(PTRACE_GETREGSET, tid_, reinterpret_cast<void*>(NT_X86_XSTATE), &area) != 0) {
+    return Failed("the extended registers cannot be read");
+  }
+  extended_.resize(area.iov_len);
+  if (Ask(PTRACE_GETSIGMASK, tid_, reinterpret_cast<void*>(sizeof(signal_mask_)), &signal_mask_) != 0) {
+    return Failed("the signal mask cannot be read");
+  }
+  uint64_t blocked = signal_mask_ | ~kNeverBlocked;
+  saved_ = true;
+  if (Ask(PTRACE_SETSIGMASK, tid_, reinterpret_cast<void*>(sizeof(blocked)), &blocked) != 0) {
+    return Failed("the signal mask cannot be set");
+  }
+  return absl::OkStatus();
+}
+
+// A signal of which the program has to know at once: then EINTR is the truth.
+bool Tracee::HasPendingSignal() const {
+  std::ifstream file(absl::StrCat("/proc/", pid_, "/task/", tid_, "/status"));
+  std::string word, digits;
+  uint64_t pending = 0, blocked = 0, ignored = 0;
+  while (file >> word) {
+    uint64_t* into = word == "SigPnd:" || word == "ShdPnd:" ? &pending
+                     : word == "SigBlk:"                    ? &blocked
+                     : word == "SigIgn:"                    ? &ignored
+                                                            : nullptr;
+    if (into == nullptr || !(file >> digits)) continue;
+    uint64_t value = 0;
+    if (absl::SimpleHexAtoi(digits, &value)) *into |= value;
+  }
+  return (pending & ~blocked & ~ignored) != 0;
+}
+
+absl::Status Tracee::PutBack() {
+  if (!saved_) return absl::OkStatus();
+  saved_ = false;
+  iovec area{extended_.data(), extended_.size()};
+  const bool extended = Ask(PTRACE_SETREGSET, tid_, reinterpret_cast<void*>(NT_X86_XSTATE), &area) == 0;
+  const bool mask = Ask(PTRACE_SETSIGMASK, tid_, reinterpret_cast<void*>(sizeof(signal_mask_)), &signal_mask_) == 0;
+  user_regs_struct registers = registers_;
+  if (static_cast<int64_t>(registers.orig_rax) >= 0 &&
+      HowInterrupted(static_cast<int64_t>(registers.rax)) == Interrupted::kPutBack && !HasPendingSignal()) {
+    registers.rax = registers.orig_rax;
+    registers.orig_rax = ~uint64_t{0};
+    registers.rip -= 2;  // the syscall instruction
+  }
+  if (absl::Status set = SetRegisters(registers); !set.ok()) return set;
+  return extended && mask ? absl::OkStatus() : Failed("the thread's state cannot be put back");
+}
+
+absl::StatusOr<int64_t> Tracee::SystemCall(int64_t number, const std::vector<uint64_t>& arguments) {
+  user_regs_struct registers = registers_;
+  registers.rip = registers_.rip - 2;
+  registers.rax = static_cast<uint64_t>(number);
+  registers.orig_rax = ~uint64_t{0};  // nothing to restart
+  unsigned long long* const places[] = {&registers.rdi, &registers.rsi, &registers.rdx,
+                                        &registers.r10, &registers.r8,  &registers.r9};
+  for (size_t i = 0; i < arguments.size() && i < 6; ++i) *places[i] = arguments[i];
+  if (absl::Status set = SetRegisters(registers); !set.ok()) return set;
+  for (int stops = 0; stops < 2;) {  // before and after
+    if (absl::Status resumed = Resume(PTRACE_SYSCALL); !resumed.ok()) return resumed;
+    const int status = Wait(kStepLimit);
+    if (status <= 0) return absl::UnavailableError("a system call in the thread did not come to an end");
+    if (WSTOPSIG(status) == kSystemCallStop) {
+      ++stops;
+    } else if (status >> 16 != PTRACE_EVENT_STOP) {
+      return absl::UnavailableError(absl::StrCat("signal ", WSTOPSIG(status), " in a system call"));
+    }
+  }
+  absl::StatusOr<user_regs_struct> after = Registers();
+  if (!after.ok()) return after.status();
+  return static_cast<int64_t>(after->rax);
+}
+
+absl::Status Tracee::Run(uint64_t code, uint64_t data, uint64_t stack_top, uint64_t done_at, absl::Duration limit) {
+  user_regs_struct registers = registers_;
+  registers.rip = code;
+  registers.rbx = data;
+  registers.rsp = stack_top & ~uint64_t{15};
+  registers.rbp = 0;
+  registers.orig_rax = ~uint64_t{0};
+  registers.eflags &= ~uint64_t{0x400};  // the direction flag, which the ABI wants clear
+  if (absl::Status set = SetRegisters(registers); !set.ok()) return set;
+  if (absl::Status resumed = Resume(PTRACE_CONT); !resumed.ok()) return resumed;
+  const absl::Time deadline = absl::Now() + limit;
+  while (true) {
+    uint32_t done = 0;
+    if (ReadMemory(pid_, done_at, &done, sizeof(done)) == sizeof(done) && done != 0) return Stop(kStepLimit);
+    const int status = Wait(absl::ZeroDuration());
+    if (status < 0) return absl::NotFoundError("the thread has ended");
+    if (status > 0 && status >> 16 != PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGSTOP) {
+      return absl::InternalError(absl::StrCat("signal ", WSTOPSIG(status), " in injected code"));
+    }
+    if (status > 0) {
+      if (absl::Status resumed = Resume(PTRACE_CONT); !resumed.ok()) return resumed;
+    }
+    if (absl::Now() >= deadline) {
+      if (absl::Status stopped = Stop(kStepLimit); !stopped.ok()) return stopped;
+      return absl::DeadlineExceededError("the call in the thread did not come to an end");
+    }
+    Nap();
+  }
+}
+
+}  // namespace stallscope::attach
