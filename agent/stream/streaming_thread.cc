@@ -24,6 +24,7 @@
 #include "agent/stream/notices.h"
 #include "agent/stream/streamer.h"
 #include "agent/stream/streaming.h"
+#include "proto/wire/attach.h"
 
 namespace stallscope::agent {
 namespace {
@@ -143,7 +144,7 @@ void Loop() noexcept {
     rings_help = g_streamer.connected() && !g_streamer.waiting();
     RunStreamingRounds(now_ns);
     if (g_streamer.detached()) {
-      g_streamer.Finish(now_ns + kGoodbyeNs, /*goodbye=*/true, false);
+      g_streamer.Finish(MonotonicNs() + kGoodbyeNs, /*goodbye=*/true, false);
       g_detached = true;
       return;
       SetAgentState(static_cast<uint32_t>(wire::AgentState::kDetached));
