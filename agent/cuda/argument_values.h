@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "agent/cuda/memory_calls.h"
 #include "proto/wire/calls.h"
 
 namespace stallscope::agent {
@@ -18,6 +19,8 @@ inline uint64_t Value(T* handle) {
 template <typename T>
 requires std::is_integral_v<T>
 inline uint64_t Value(T number) { return static_cast<uint64_t>(number); }
+
+inline uint64_t Value(const MemoryArgument& memory) { return memory.bytes; }
 
 inline wire::CopyKind Copy(int none) { return static_cast<wire::CopyKind>(none); }
 inline wire::CopyKind Copy(wire::CopyKind kind) { return kind; }

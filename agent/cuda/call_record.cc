@@ -35,10 +35,13 @@ struct alignas(64) CudaThread {
   ActiveCall from_callback;                     // a call opened by CUPTI's callback
   uint64_t driver_stream = 0;  // stream of the launch below __cudaLaunchKernel, whose own parameters are not documented
   QuerySpin spin;
+  const CudaCallInfo* nested_load = nullptr;  // a driver call below another call of ours that loads a module
+  uint64_t nested_load_begin_ns = 0;
   std::atomic<uint32_t> tid{0};
 
   void Reset() noexcept {
     current = nullptr;
+    nested_load = nullptr;
     spin = {};
   }
 };
@@ -105,6 +108,27 @@ bool JoinSpin(QuerySpin* spin, const CudaCallInfo& call, uint64_t begin, uint64_
   return true;
 }
 
+// A module that the runtime loads inside another call (a launch, an allocation, whatever came first).
+void BeginNestedLoad(CudaThread* thread, const CudaCallInfo& call) noexcept {
+  if (__builtin_expect(call.call_class != CudaCallClass::kModuleLoad, 1) || call.domain != CudaDomain::kDriver) return;
+  if (thread->current->loads || thread->nested_load != nullptr || !Recording()) return;
+  thread->nested_load = &call;
+  thread->nested_load_begin_ns = MonotonicNs();
+}
+
+void EndNestedLoad(CudaThread* thread) noexcept {
+  thread->nested_load = nullptr;
+  const uint64_t end_ns = MonotonicNs();
+  RecordFields fields;
+  fields.begin = thread->nested_load_begin_ns;
+  fields.duration = end_ns > fields.begin ? end_ns - fields.begin : 0;
+  fields.id = thread->current != nullptr ? thread->current->correlation_id : 0;
+  fields.stack = thread->tid.load(std::memory_order_relaxed);
+  fields.kind = wire::RecordKind::kCodeLoad;
+  fields.call = static_cast<uint16_t>(wire::CodeLoadKind::kModule);
+  Commit(fields);
+}
+
 constinit std::atomic<uint64_t> g_graph_launches{0}, g_graph_launch_ticks{0};
 
 // Common end of a call that either side has opened; the thread is still marked as being inside it.
@@ -151,6 +175,7 @@ bool BeginCall(const CudaCallInfo& call, uint64_t object, ActiveCall* active) no
   if (thread->current != nullptr) return false;
   if (__builtin_expect(!FirstCallDone(), 0)) FirstCudaCall(/*may_ask_runtime=*/true);
   thread->current = active;
+  active->loads = call.call_class == CudaCallClass::kModuleLoad;
   active->begin_ticks = Ticks();
   if (Blocks(call.call_class)) {
     active->saved_wait = BeginWait(wire::RecordKind::kCudaCall, call.callback_id, object, active->begin_ticks);
@@ -176,6 +201,7 @@ uint64_t OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, cons
     // id.
     if (current->correlation_id == 0) current->correlation_id = correlation_id;
     if (call.domain == CudaDomain::kRuntime && current->callback_id == 0) current->callback_id = call.callback_id;
+    BeginNestedLoad(thread, call);
     return current->begin_ticks;
   }
   if (current != nullptr && thread->callback_call->domain == CudaDomain::kRuntime &&
@@ -183,12 +209,14 @@ uint64_t OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, cons
     if (call.call_class == CudaCallClass::kLaunch && parameters != nullptr) {
       thread->driver_stream = ReadCallbackParameters(call, parameters, false).object;
     }
+    BeginNestedLoad(thread, call);
     return current->begin_ticks;
   }
   if (!Recording()) return 0;
   ActiveCall* active = &thread->from_callback;
   *active = {};
   active->correlation_id = correlation_id;
+  active->loads = call.call_class == CudaCallClass::kModuleLoad;
   thread->callback_call = &call;
   thread->driver_stream = 0;
   thread->current = active;
@@ -208,11 +236,16 @@ uint64_t OnCallbackEnter(const CudaCallInfo& call, uint32_t correlation_id, cons
 
 void OnCallbackExit(const CudaCallInfo& call, const void* parameters, int32_t result) noexcept {
   CudaThread* thread = t_cuda_thread;
-  if (thread == nullptr || thread->current != &thread->from_callback || thread->callback_call != &call) return;
+  if (thread == nullptr) return;
+  if (__builtin_expect(thread->nested_load == &call, 0)) return EndNestedLoad(thread);
+  if (thread->current != &thread->from_callback || thread->callback_call != &call) return;
   CudaCallArguments arguments;
   if (parameters != nullptr) arguments = ReadCallbackParameters(call, parameters, result == 0);
   if (arguments.object == 0) arguments.object = thread->driver_stream;
   Close(thread, call, &thread->from_callback, arguments, result, true);
+  if (IsMemoryCall(call.call_class) && parameters != nullptr && result == 0) {
+    NoteMemory(ReadCallbackMemory(call, parameters, true), thread->from_callback.correlation_id);
+  }
   thread->current = nullptr;
 }
 

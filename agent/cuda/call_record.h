@@ -23,6 +23,7 @@ struct ActiveCall {
   uint32_t correlation_id = 0;  // set by CUPTI's callback; 0: none came
   uint16_t callback_id = 0;  // CUPTI's runtime id where it differs from the table's (another version of the function)
   bool wait_published = false;
+  bool loads = false;  // of class kModuleLoad
   SavedWait saved_wait;
 };
 

@@ -12,7 +12,7 @@
 #include <cupti_runtime_cbid.h>
 
 #include "agent/cuda/argument_values.h"
-#include "agent/cuda/driver_calls.h"
+#include "agent/cuda/driver_memory_calls.h"
 #include "agent/cuda/driver_values.h"
 #include "agent/cuda/runtime_calls.h"
 
@@ -37,7 +37,7 @@ constexpr CudaCallInfo kCudaCalls[] = {
 #undef STALLSCOPE_X
 #define STALLSCOPE_Y(name, call_class, parameters, arguments, object, argument, copy) \
   {#name, #name, CUPTI_DRIVER_TRACE_CBID_##name, CudaDomain::kDriver, CudaCallClass::call_class},
-        STALLSCOPE_CUDA_DRIVER_CALLS(STALLSCOPE_Y)
+        STALLSCOPE_CUDA_DRIVER_CALLS(STALLSCOPE_Y) STALLSCOPE_CUDA_DRIVER_MEMORY_CALLS(STALLSCOPE_Y)
 #undef STALLSCOPE_Y
 };
 constexpr uint32_t kCudaCallCount = sizeof(kCudaCalls) / sizeof(kCudaCalls[0]);
@@ -57,16 +57,35 @@ constexpr Reader kReaders[] = {
   },
     STALLSCOPE_CUDA_RUNTIME_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
-#define STALLSCOPE_Y(name, call_class, parameters, arguments, object, argument, copy)        \
+#define STALLSCOPE_Y(name, call_class, parameters, arguments, object, argument, copy)         \
   [](const void* parameters_block, [[maybe_unused]] bool succeeded) -> CudaCallArguments {    \
     [[maybe_unused]] const auto* block = static_cast<const name##_params*>(parameters_block); \
     return {Value(object), Value(argument), Copy(copy)};                                      \
   },
-        STALLSCOPE_CUDA_DRIVER_CALLS(STALLSCOPE_Y)
+        STALLSCOPE_CUDA_DRIVER_CALLS(STALLSCOPE_Y) STALLSCOPE_CUDA_DRIVER_MEMORY_CALLS(STALLSCOPE_Y)
+#undef STALLSCOPE_Y
+};
+
+using MemoryReader = MemoryArgument (*)(const void* parameters, bool succeeded);
+constexpr MemoryReader kMemoryReaders[] = {
+#define STALLSCOPE_X(symbol, cupti_name, call_class, parameters, arguments, object, argument, copy) \
+  [](const void* parameters_block, [[maybe_unused]] bool succeeded) -> MemoryArgument {             \
+    [[maybe_unused]] const auto* block = static_cast<const cupti_name##_params*>(parameters_block); \
+    return MemoryOf(argument);                                                                      \
+  },
+    STALLSCOPE_CUDA_RUNTIME_CALLS(STALLSCOPE_X)
+#undef STALLSCOPE_X
+#define STALLSCOPE_Y(name, call_class, parameters, arguments, object, argument, copy)         \
+  [](const void* parameters_block, [[maybe_unused]] bool succeeded) -> MemoryArgument {       \
+    [[maybe_unused]] const auto* block = static_cast<const name##_params*>(parameters_block); \
+    return MemoryOf(argument);                                                                \
+  },
+        STALLSCOPE_CUDA_DRIVER_CALLS(STALLSCOPE_Y) STALLSCOPE_CUDA_DRIVER_MEMORY_CALLS(STALLSCOPE_Y)
 #undef STALLSCOPE_Y
 };
 #undef R
 #undef P
+static_assert(sizeof(kMemoryReaders) / sizeof(kMemoryReaders[0]) == kCudaCallCount);
 static_assert(sizeof(kReaders) / sizeof(kReaders[0]) == kCudaCallCount);
 
 // Callback id -> row + 1. Ids are append-only in CUPTI; the table covers what the headers know.
@@ -95,6 +114,10 @@ const CudaCallInfo* FindCudaCall(CudaDomain domain, uint32_t callback_id) noexce
 
 CudaCallArguments ReadCallbackParameters(const CudaCallInfo& call, const void* parameters, bool succeeded) noexcept {
   return kReaders[&call - kCudaCalls](parameters, succeeded);
+}
+
+MemoryArgument ReadCallbackMemory(const CudaCallInfo& call, const void* parameters, bool succeeded) noexcept {
+  return kMemoryReaders[&call - kCudaCalls](parameters, succeeded);
 }
 
 }  // namespace stallscope::agent

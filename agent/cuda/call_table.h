@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "agent/cuda/memory_calls.h"
 #include "proto/wire/calls.h"
 
 namespace stallscope::agent {
@@ -36,6 +37,14 @@ const CudaCallInfo* FindCudaCall(wire::CudaDomain domain, uint32_t callback_id) 
 // Reads CUPTI's parameter block of the call (CUpti_CallbackData::functionParams), which must not be nullptr.
 // `succeeded`: the call is over and has written its results.
 CudaCallArguments ReadCallbackParameters(const CudaCallInfo& call, const void* parameters, bool succeeded) noexcept;
+
+// What a call of IsMemoryCall did, from its parameter block.
+MemoryArgument ReadCallbackMemory(const CudaCallInfo& call, const void* parameters, bool succeeded) noexcept;
+
+constexpr bool IsMemoryCall(wire::CudaCallClass call_class) {
+  return call_class == wire::CudaCallClass::kAlloc || call_class == wire::CudaCallClass::kFree ||
+         call_class == wire::CudaCallClass::kHostAlloc || call_class == wire::CudaCallClass::kHostRegister;
+}
 
 // Calls that can hold their thread for long: what the thread is blocked in is published while they run.
 constexpr bool Blocks(wire::CudaCallClass call_class) {

@@ -61,9 +61,13 @@ void ReportState(uint32_t what, uint64_t, const char*) noexcept { Fake().states.
 void ReportCallName(uint8_t domain, uint16_t call, const char* name) noexcept {
   Fake().call_names[static_cast<uint32_t>(domain) << 16 | call] = name;
 }
-void ReportDevice(uint32_t id, const char* name, const uint8_t*, uint32_t multiprocessors, bool simulated) noexcept {
-  Fake().devices.push_back({id, name == nullptr ? "" : name, multiprocessors, simulated});
+void ReportDevice(uint32_t id, const char* name, const uint8_t*, uint32_t multiprocessors, bool simulated,
+                  const DevicePart& part) noexcept {
+  Fake().devices.push_back({id, name == nullptr ? "" : name, multiprocessors, simulated, part.mig, part.gpu_instance,
+                            part.compute_instance});
 }
+void ReportName(uint32_t kind, uint64_t value, const char* name) noexcept { Fake().names[{kind, value}] = name; }
+void ReportContext(const ReportedContext& context) noexcept { Fake().contexts.push_back(context); }
 void AddStreamingRound(StreamingRound) noexcept {}
 void AddLevelChanged(LevelChanged) noexcept {}
 bool IsForkedChild() noexcept { return false; }

@@ -6,8 +6,10 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "agent/entry/lifecycle.h"
 #include "agent/hot/recorder.h"
 
 namespace stallscope::agent {
@@ -17,6 +19,8 @@ struct FakeDevice {
   std::string name;
   uint32_t multiprocessors;
   bool simulated;
+  bool mig = false;
+  uint32_t gpu_instance = 0, compute_instance = 0;
 };
 
 struct FakeAgent {
@@ -24,7 +28,9 @@ struct FakeAgent {
   std::vector<uint64_t> counters = std::vector<uint64_t>(static_cast<size_t>(wire::Counter::kCount));
   std::vector<std::string> strings;  // id 1 is strings[0]
   std::vector<FakeDevice> devices;
-  std::map<uint32_t, std::string> call_names;  // domain << 16 | id
+  std::vector<ReportedContext> contexts;
+  std::map<std::pair<uint32_t, uint64_t>, std::string> names;  // by kind and value
+  std::map<uint32_t, std::string> call_names;                  // domain << 16 | id
   std::vector<uint32_t> states;
   std::map<std::string, void*> symbols;  // what ResolveNext finds
   uint64_t ticks = 1000;

@@ -10,7 +10,8 @@
 //   class       wire::CudaCallClass
 //   parameters  as declared; their names are those of the parameter block's fields
 //   object      stream handle (0: legacy default stream, or none)
-//   argument    bytes or a handle, by class (proto/wire/calls.h); evaluated after the call
+//   argument    bytes or a handle, by class (proto/wire/calls.h); evaluated after the call. Of calls that allocate, free or
+//               pin: what they did (memory_calls.h), which holds the bytes too
 //   copy        wire::CopyKind
 // Parameters appear in the last three as P(name): a function's parameter in the hooks, a field of the parameter block
 // in the callbacks. R(p) reads a handle that the call has written through p: 0 when it failed or p is nullptr.
@@ -107,28 +108,32 @@
     (devPtr, pitch, value, width, height, stream), P(stream), P(width) * P(height), 0)
 
 #define STALLSCOPE_CUDA_MEMORY_CALLS(X)                                                                                \
-  X(cudaMalloc, cudaMalloc_v3020, kAlloc, (void** devPtr, size_t size), (devPtr, size), 0, P(size), 0)                 \
+  X(cudaMalloc, cudaMalloc_v3020, kAlloc, (void** devPtr, size_t size), (devPtr, size),                                \
+    0, Allocated(kDeviceMemory, R(P(devPtr)), P(size)), 0)                                                             \
   X(cudaMallocPitch, cudaMallocPitch_v3020, kAlloc, (void** devPtr, size_t* pitch, size_t width, size_t height),       \
-    (devPtr, pitch, width, height), 0, P(width) * P(height), 0)                                                        \
+    (devPtr, pitch, width, height),                                                                                    \
+    0, Allocated(kDeviceMemory, R(P(devPtr)), P(width) * P(height)), 0)                                                \
   X(cudaMallocManaged, cudaMallocManaged_v6000, kAlloc, (void** devPtr, size_t size, unsigned int flags),              \
-    (devPtr, size, flags), 0, P(size), 0)                                                                              \
+    (devPtr, size, flags), 0, Allocated(kManagedMemory, R(P(devPtr)), P(size)), 0)                                     \
   STALLSCOPE_CUDA_TWIN(X, cudaMallocAsync, v11020, _ptsz, v11020, kAlloc,                                              \
-    (void** devPtr, size_t size, cudaStream_t hStream), (devPtr, size, hStream), P(hStream), P(size), 0)               \
+    (void** devPtr, size_t size, cudaStream_t hStream), (devPtr, size, hStream),                                       \
+    P(hStream), Allocated(kDeviceMemory, R(P(devPtr)), P(size)), 0)                                                    \
   STALLSCOPE_CUDA_TWIN(X, cudaMallocFromPoolAsync, v11020, _ptsz, v11020, kAlloc,                                      \
     (void** ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream), (ptr, size, memPool, stream),               \
-    P(stream), P(size), 0)                                                                                             \
+    P(stream), Allocated(kDeviceMemory, R(P(ptr)), P(size)), 0)                                                        \
   X(cudaMemPoolTrimTo, cudaMemPoolTrimTo_v11020, kFree, (cudaMemPool_t memPool, size_t minBytesToKeep),                \
-    (memPool, minBytesToKeep), 0, 0, 0)                                                                                \
-  X(cudaFree, cudaFree_v3020, kFree, (void* devPtr), (devPtr), 0, 0, 0)                                                \
+    (memPool, minBytesToKeep), 0, Trimmed(P(memPool), P(minBytesToKeep)), 0)                                           \
+  X(cudaFree, cudaFree_v3020, kFree, (void* devPtr), (devPtr), 0, Freed(kDeviceMemory, P(devPtr)), 0)                  \
   STALLSCOPE_CUDA_TWIN(X, cudaFreeAsync, v11020, _ptsz, v11020, kFree,                                                 \
-    (void* devPtr, cudaStream_t hStream), (devPtr, hStream), P(hStream), 0, 0)                                         \
-  X(cudaMallocHost, cudaMallocHost_v3020, kHostAlloc, (void** ptr, size_t size), (ptr, size), 0, P(size), 0)           \
+    (void* devPtr, cudaStream_t hStream), (devPtr, hStream), P(hStream), Freed(kDeviceMemory, P(devPtr)), 0)           \
+  X(cudaMallocHost, cudaMallocHost_v3020, kHostAlloc, (void** ptr, size_t size), (ptr, size),                          \
+    0, Allocated(kPinnedMemory, R(P(ptr)), P(size)), 0)                                                                \
   X(cudaHostAlloc, cudaHostAlloc_v3020, kHostAlloc, (void** pHost, size_t size, unsigned int flags),                   \
-    (pHost, size, flags), 0, P(size), 0)                                                                               \
-  X(cudaFreeHost, cudaFreeHost_v3020, kFree, (void* ptr), (ptr), 0, 0, 0)                                              \
+    (pHost, size, flags), 0, Allocated(kPinnedMemory, R(P(pHost)), P(size)), 0)                                        \
+  X(cudaFreeHost, cudaFreeHost_v3020, kFree, (void* ptr), (ptr), 0, Freed(kPinnedMemory, P(ptr)), 0)                   \
   X(cudaHostRegister, cudaHostRegister_v4000, kHostRegister, (void* ptr, size_t size, unsigned int flags),             \
-    (ptr, size, flags), 0, P(size), 0)                                                                                 \
-  X(cudaHostUnregister, cudaHostUnregister_v4000, kHostRegister, (void* ptr), (ptr), 0, 0, 0)
+    (ptr, size, flags), 0, Pinned(P(ptr), P(size)), 0)                                                                 \
+  X(cudaHostUnregister, cudaHostUnregister_v4000, kHostRegister, (void* ptr), (ptr), 0, Unpinned(P(ptr)), 0)
 
 // cudaGraphInstantiate takes five parameters in CUDA 11 and three since 12, cudaGraphExecUpdate four and three: the
 // hooks pass on as many registers as the longest form has, so that both runtimes see what their caller gave.

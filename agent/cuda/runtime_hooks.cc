@@ -52,6 +52,9 @@ constexpr cudaError_t kNoRuntime = cudaErrorSharedObjectSymbolNotFound;
     const cudaError_t result = real arguments;                                                          \
     succeeded = result == cudaSuccess;                                                                  \
     EndCall(call, &active, {Value(object), Value(argument), Copy(copy)}, static_cast<int32_t>(result)); \
+    if constexpr (kIsMemory<decltype(argument)>) {                                                      \
+      if (succeeded) NoteMemory(MemoryOf(argument), active.correlation_id);                             \
+    }                                                                                                   \
     return result;                                                                                      \
   }
 STALLSCOPE_CUDA_RUNTIME_CALLS(STALLSCOPE_X)

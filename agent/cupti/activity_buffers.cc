@@ -31,6 +31,7 @@ class MayRecord {
 // On a thread of the program, inside a CUDA call.
 void CUPTIAPI Request(uint8_t** buffer, size_t* bytes, size_t* max_records) {
   *buffer = g_cupti_session.pool.Take();
+  if (IsKeeper()) g_cupti_session.requests_of_keeper.fetch_add(1, std::memory_order_relaxed);
   *bytes = BufferPool::kBufferBytes;
   *max_records = 0;  // as many as fit
 }
@@ -40,7 +41,7 @@ void CUPTIAPI Request(uint8_t** buffer, size_t* bytes, size_t* max_records) {
 void CUPTIAPI Complete(CUcontext context, uint32_t stream_id, uint8_t* buffer, size_t, size_t valid_bytes) {
   CuptiSession& session = g_cupti_session;
   const int saved_errno = errno;
-  session.completions.fetch_add(1, std::memory_order_relaxed);
+  session.pulses.fetch_add(1, std::memory_order_relaxed);
   if (session.pid.load(std::memory_order_relaxed) != static_cast<int32_t>(RawSyscall(SYS_getpid))) return;
   if (!session.pool.Owns(buffer)) {
     // The discard buffer: several threads may have written it at once, so it is not read. How much was lost is told by
@@ -63,7 +64,9 @@ void CUPTIAPI Complete(CUcontext context, uint32_t stream_id, uint8_t* buffer, s
       clock.Measure(&session.cupti);
     }
     SetGpuClockUncertainty(clock.uncertainty_ns());
+    const uint64_t told_before = session.decoder.told();
     session.operations.fetch_add(session.decoder.Decode(buffer, valid_bytes, MonotonicNs()), std::memory_order_relaxed);
+    if (session.decoder.told() != told_before) session.completions.fetch_add(1, std::memory_order_relaxed);
   }
   {
     const InsideAgent inside;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "agent/cupti/record_fields.h"
 #include "agent/entry/lifecycle.h"
 #include "agent/hot/process_state.h"
 #include "agent/hot/recorder.h"
@@ -26,10 +27,6 @@ uint64_t TicksPerNsQ20() {
   const uint64_t ticks_per_ns = g_ticks_per_ns_q20.load(std::memory_order_relaxed);
   return ticks_per_ns != 0 ? ticks_per_ns : uint64_t{1} << 20;
 }
-
-// A field of a record that may be shorter than ours.
-#define FIELD_OR_ZERO(record, record_bytes, Type, field) \
-  (offsetof(Type, field) + sizeof(record->field) <= record_bytes ? record->field : decltype(record->field){})
 
 CopyKind CopyKindOf(uint8_t cupti_kind) {
   switch (cupti_kind) {
@@ -81,7 +78,7 @@ void ActivityDecoder::UseParser(const RecordParser& parser, const RecordSizes& s
 }
 
 uint64_t ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, uint64_t now_ns) noexcept {
-  uint64_t operations = 0;
+  uint64_t operations = 0, told = 0;
   const Now now = {now_ns, Ticks()};
   CUpti_Activity* record = nullptr;
   for (;;) {
@@ -93,7 +90,9 @@ uint64_t ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, uint64_t n
       break;
     }
     if (DecodeRecord(record, now)) ++operations;
+    if (record->kind != CUPTI_ACTIVITY_KIND_OVERHEAD) ++told;
   }
+  if (told != 0) told_.fetch_add(told, std::memory_order_relaxed);
   return operations;
 }
 
@@ -114,11 +113,28 @@ bool ActivityDecoder::DecodeRecord(const CUpti_Activity* record, const Now& now)
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       return DecodeSync(reinterpret_cast<const CUpti_ActivitySynchronization2*>(record), now);
     case CUPTI_ACTIVITY_KIND_DEVICE:
-      DecodeDevice(reinterpret_cast<const CUpti_ActivityDevice5*>(record));
+      DecodeDevice(reinterpret_cast<const CUpti_ActivityDevice5*>(record), bytes);
+      return false;
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      DecodeContext(reinterpret_cast<const CUpti_ActivityContext3*>(record), bytes);
+      return false;
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      DecodeMemory(reinterpret_cast<const CUpti_ActivityMemory4*>(record), bytes, now);
+      return false;
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+      DecodePool(reinterpret_cast<const CUpti_ActivityMemoryPool3*>(record), bytes, now);
+      return false;
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+      DecodeUnifiedMemory(reinterpret_cast<const CUpti_ActivityUnifiedMemoryCounter3*>(record), bytes, now);
+      return false;
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      DecodeOverhead(reinterpret_cast<const CUpti_ActivityOverhead3*>(record), bytes, now);
+      return false;
+    case CUPTI_ACTIVITY_KIND_JIT:
+      DecodeJit(reinterpret_cast<const CUpti_ActivityJit2*>(record), bytes, now);
       return false;
     case CUPTI_ACTIVITY_KIND_RUNTIME:
     case CUPTI_ACTIVITY_KIND_DRIVER:
-    case CUPTI_ACTIVITY_KIND_OVERHEAD:
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return false;  // enabled by somebody else; calls come from callbacks (docs/decisions/0002)
     default:
@@ -237,9 +253,17 @@ bool ActivityDecoder::DecodeSync(const CUpti_ActivitySynchronization2* sync, con
   return true;
 }
 
-void ActivityDecoder::DecodeDevice(const CUpti_ActivityDevice5* device) noexcept {
-  ReportDevice(device->id, device->name, reinterpret_cast<const uint8_t*>(&device->uuid), device->numMultiprocessors,
-               simulated_gpu_);
+void ActivityDecoder::DecodeDevice(const CUpti_ActivityDevice5* device, uint32_t bytes) noexcept {
+  DevicePart part;
+  const auto* uuid = reinterpret_cast<const uint8_t*>(&device->uuid);
+  if (FIELD_OR_ZERO(device, bytes, CUpti_ActivityDevice5, isMigEnabled) != 0) {
+    part = {true, FIELD_OR_ZERO(device, bytes, CUpti_ActivityDevice5, gpuInstanceId),
+            FIELD_OR_ZERO(device, bytes, CUpti_ActivityDevice5, computeInstanceId)};
+    if (offsetof(CUpti_ActivityDevice5, migUuid) + sizeof(device->migUuid) <= bytes) {
+      uuid = reinterpret_cast<const uint8_t*>(&device->migUuid);
+    }
+  }
+  ReportDevice(device->id, device->name, uuid, device->numMultiprocessors, simulated_gpu_, part);
 }
 
 }  // namespace stallscope::agent

@@ -31,12 +31,13 @@ namespace stallscope::agent {
   F(cuptiActivitySetAttribute)         \
   F(cuptiGetTimestamp)                 \
   F(cuptiGetCallbackName)
-#define STALLSCOPE_CUPTI_OPTIONAL(F)        \
-  F(cuptiSubscribe_v2)                      \
-  F(cuptiActivityRegisterTimestampCallback) \
-  F(cuptiActivityGetAttribute)              \
-  F(cuptiActivityEnableAndDump)             \
-  F(cuptiActivityEnableAllSyncRecords)      \
+#define STALLSCOPE_CUPTI_OPTIONAL(F)            \
+  F(cuptiSubscribe_v2)                          \
+  F(cuptiActivityRegisterTimestampCallback)     \
+  F(cuptiActivityGetAttribute)                  \
+  F(cuptiActivityEnableAndDump)                 \
+  F(cuptiActivityEnableAllSyncRecords)          \
+  F(cuptiActivityConfigureUnifiedMemoryCounter) \
   F(cuptiFinalize)
 
 struct CuptiFunctions {

@@ -6,6 +6,7 @@
 #include "agent/cuda/call_record.h"
 #include "agent/cupti/cost_governor.h"
 #include "agent/cupti/keeper_thread.h"
+#include "agent/cupti/mps.h"
 #include "agent/cupti/other_clients.h"
 #include "agent/cupti/session_state.h"
 #include "agent/cupti/takeover_watch.h"
@@ -45,9 +46,11 @@ void LookForTakeover(uint64_t now_ns) noexcept {
   static bool switched_on_again = false;
   CuptiSession& session = g_cupti_session;
   if (session.kinds_on == 0) return;
-  const TakeoverWatch::Observed observed = {session.enqueued.load(std::memory_order_relaxed), session.pool.requests(),
-                                            session.completions.load(std::memory_order_relaxed),
-                                            session.pool.Outstanding()};
+  const TakeoverWatch::Observed observed = {
+      session.enqueued.load(std::memory_order_relaxed),
+      session.pool.requests() - session.requests_of_keeper.load(std::memory_order_relaxed),
+      session.completions.load(std::memory_order_relaxed), session.pulses.load(std::memory_order_relaxed),
+      session.pool.Outstanding()};
   static uint64_t known_completions = 0;
   if (observed.completions != known_completions) switched_on_again = false;
   known_completions = observed.completions;
@@ -213,6 +216,7 @@ void SetUpCupti() noexcept {
     return;
   }
   session.cupti.SetUp();
+  LookForMps();
   if (!session.pool.Map()) {
     session.phase.store(CuptiPhase::kMissing, std::memory_order_release);
     ReportState(kStateCuptiMissing, 0, "no memory for activity buffers");
@@ -231,10 +235,6 @@ void SetUpCupti() noexcept {
   AddDetach(Detach);
 }
 
-void FinishCupti() noexcept {
-  if (Usable()) FinishKeeper(kFinalFlushNs);
-}
-
 void ReopenCupti() noexcept {
   CuptiSession& session = g_cupti_session;
   if (!Usable() || Phase() != CuptiPhase::kGone || session.finalize_wanted.load(std::memory_order_acquire)) return;
@@ -244,6 +244,10 @@ void ReopenCupti() noexcept {
   if (Phase() == CuptiPhase::kMissing) return;
   g_level_set.store(true, std::memory_order_relaxed);
   if (!StartKeeper({Round, FinalRound, kRoundMs})) Count(wire::Counter::kInternal);
+}
+
+void FinishCupti() noexcept {
+  if (Usable()) FinishKeeper(kFinalFlushNs);
 }
 
 const char* CuptiCallName(wire::CudaDomain domain, uint16_t callback_id) noexcept {

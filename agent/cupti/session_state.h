@@ -32,7 +32,10 @@ struct CuptiSession {
   std::atomic<int32_t> pid{0};           // the process that set CUPTI up: a forked child must not touch it
   std::atomic<uint64_t> operations{0};   // GPU records written
   std::atomic<uint64_t> enqueued{0};     // calls that put work on a stream, seen by callback
-  std::atomic<uint64_t> completions{0};  // buffers that CUPTI gave back
+  std::atomic<uint64_t> completions{0};  // buffers that CUPTI gave back with something of the program in them
+  std::atomic<uint64_t> pulses{0};       // ... at all
+  // A flush may make a record of itself, for which CUPTI wants a buffer: on the keeper's thread, and it says nothing.
+  std::atomic<uint64_t> requests_of_keeper{0};
   static constexpr uint32_t kMeasureOneIn = 64;
   std::atomic<uint64_t> callback_ticks{0};  // spent in our callbacks, estimated from one in so many
   std::atomic<bool> finalize_wanted{false};

@@ -1,4 +1,5 @@
 stallscope_agent_sources(activity_buffers.cc activity_decoder.cc activity_kinds.cc api_callback.cc buffer_pool.cc
+  code_records.cc memory_records.cc mps.cc
   cost_governor.cc cupti_interface.cc cupti_library.cc keeper_thread.cc library_clock.cc linked_clients.cc name_ids.cc other_clients.cc
   other_clients_hooks.cc process_end.cc record_sizes.cc session.cc subscription.cc)
 
@@ -10,6 +11,8 @@ if(BUILD_TESTING)
          ${_cupti}/cupti_library.cc ${_cupti}/other_clients_test.cc ${_cupti}/other_clients.cc
          ${_cupti}/takeover_watch_test.cc ${_cupti}/record_flood_test.cc
          ${_cupti}/cost_governor_test.cc ${_cupti}/cost_governor.cc
+         ${_cupti}/memory_records_test.cc ${_cupti}/code_records_test.cc ${_cupti}/memory_records.cc
+         ${_cupti}/code_records.cc
          ${_cupti}/activity_decoder.cc ${_cupti}/record_sizes.cc ${_cupti}/buffer_pool.cc ${_cupti}/name_ids.cc
          ${_cupti}/../cuda/fake_agent.cc
     LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})

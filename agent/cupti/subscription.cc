@@ -73,6 +73,9 @@ void ApplySettings() noexcept {
   g_cupti_session.own_clock = g_clock_registered && !g_other_clients.own_clock() && !cupti.per_subscriber();
 }
 
+// Half a second or so, in rounds of the keeper.
+constexpr uint32_t kLongestWaitRounds = 7;
+
 void RestoreSettings() noexcept {
   CuptiInterface& cupti = g_cupti_session.cupti;
   for (Setting& setting : g_settings) {
@@ -157,6 +160,7 @@ void Subscribe(bool returned) noexcept {
   }
   // Devices first, so that their names are known before their work; what exists already is told at once.
   CheckCupti(cupti.EnableAndDump(CUPTI_ACTIVITY_KIND_DEVICE));
+  CheckCupti(cupti.EnableAndDump(CUPTI_ACTIVITY_KIND_CONTEXT));
   session.phase.store(CuptiPhase::kActive, std::memory_order_release);
   ApplyDetail({CurrentLevel()});
   ReportState(returned ? kStateCuptiReturned : kStateCuptiActive, cupti.version(),
@@ -171,7 +175,19 @@ void FlushCupti(bool last) noexcept {
   const uint64_t enqueued = session.enqueued.load(std::memory_order_relaxed);
   const bool may_have_more = (last || enqueued != enqueued_before) && session.pool.requests() != 0;
   enqueued_before = enqueued;
-  if (may_have_more || session.pool.Outstanding() != 0) CheckCupti(session.cupti.Flush());
+  // What is out may hold nothing but the last flush's record of itself, or something unfinished: asked for ever less often.
+  static uint64_t told_before = 0;
+  static uint32_t rounds_waited = 0, rounds_to_wait = 0;
+  const uint64_t told = session.decoder.told();
+  if (may_have_more || told != told_before) rounds_to_wait = 0;
+  told_before = told;
+  if (may_have_more) {
+    CheckCupti(session.cupti.Flush());
+  } else if (session.pool.Outstanding() != 0 && rounds_waited++ >= rounds_to_wait) {
+    rounds_waited = 0;
+    rounds_to_wait = rounds_to_wait >= kLongestWaitRounds ? kLongestWaitRounds : rounds_to_wait * 2 + 1;
+    CheckCupti(session.cupti.Flush());
+  }
 }
 
 void LetGoOfCupti(const char* client) noexcept {
@@ -180,6 +196,7 @@ void LetGoOfCupti(const char* client) noexcept {
   FlushCupti();  // a library may give up what it still holds of a kind that is disabled
   ApplyDetail({});
   CheckCupti(cupti.Disable(CUPTI_ACTIVITY_KIND_DEVICE));
+  CheckCupti(cupti.Disable(CUPTI_ACTIVITY_KIND_CONTEXT));
   if (session.pool.Outstanding() != 0) CheckCupti(cupti.Flush());
   RestoreSettings();
   session.phase.store(CuptiPhase::kTaken, std::memory_order_release);

@@ -15,13 +15,14 @@ class TakeoverWatch {
   // Cumulative counts, and the buffers that CUPTI holds now.
   struct Observed {
     uint64_t enqueued = 0;     // calls that put work on a stream and were seen to succeed
-    uint64_t requests = 0;     // buffers asked for
-    uint64_t completions = 0;  // buffers given back
+    uint64_t requests = 0;     // buffers asked for on the program's threads
+    uint64_t completions = 0;  // buffers given back with more in them than what CUPTI says of itself
+    uint64_t pulses = 0;       // buffers given back at all
     uint32_t outstanding = 0;
   };
   enum class Verdict : uint8_t {
     kFine,
-    kSwitchedOff,  // no buffer is out, and work leaves none asked for: the kinds are off
+    kSwitchedOff,  // work leaves no buffer asked for and none is out, or only a flush's own record comes: the kinds are off
     kTakenAway     // the buffers that are out went elsewhere
   };
 
@@ -36,7 +37,7 @@ class TakeoverWatch {
     if (first_launch_ns_ == 0) first_launch_ns_ = now_ns;
     if (now_ns - first_launch_ns_ < kPatienceNs) return Verdict::kFine;
     Verdict verdict = Verdict::kFine;
-    if (observed.outstanding == 0) {
+    if (observed.outstanding == 0 || observed.pulses != last_.pulses) {
       if (launched >= kFewest) verdict = Verdict::kSwitchedOff;
     } else if (launched > uint64_t{observed.outstanding} * kMostRecordsInABuffer) {
       verdict = Verdict::kTakenAway;

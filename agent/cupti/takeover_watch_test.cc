@@ -10,7 +10,7 @@ constexpr uint64_t kSecond = 1'000'000'000;
 
 TEST(TakeoverWatch, WorkWithoutAnyBufferAskedFor_MeansSwitchedOff) {
   TakeoverWatch watch;
-  TakeoverWatch::Observed seen = {100, 5, 5, 0};
+  TakeoverWatch::Observed seen = {100, 5, 5, 5, 0};
   EXPECT_EQ(watch.Look(kSecond, seen), Verdict::kFine);
   seen.enqueued += 1000;
   EXPECT_EQ(watch.Look(2 * kSecond, seen), Verdict::kFine) << "records may still come";
@@ -24,13 +24,13 @@ TEST(TakeoverWatch, WorkWithoutAnyBufferAskedFor_MeansSwitchedOff) {
 
 TEST(TakeoverWatch, IdleProgram_IsFine) {
   TakeoverWatch watch;
-  TakeoverWatch::Observed seen = {100, 5, 5, 0};
+  TakeoverWatch::Observed seen = {100, 5, 5, 5, 0};
   for (uint64_t second = 1; second < 100; ++second) EXPECT_EQ(watch.Look(second * kSecond, seen), Verdict::kFine);
 }
 
 TEST(TakeoverWatch, AFewCallsThatLeaveNoRecord_AreNoProof) {
   TakeoverWatch watch;
-  TakeoverWatch::Observed seen = {0, 1, 1, 0};
+  TakeoverWatch::Observed seen = {0, 1, 1, 1, 0};
   watch.Look(kSecond, seen);
   seen.enqueued = TakeoverWatch::kFewest - 1;
   watch.Look(2 * kSecond, seen);
@@ -39,16 +39,27 @@ TEST(TakeoverWatch, AFewCallsThatLeaveNoRecord_AreNoProof) {
 
 TEST(TakeoverWatch, MoreWorkThanTheBuffersHold_MeansTakenAway) {
   TakeoverWatch watch;
-  TakeoverWatch::Observed seen = {0, 2, 1, 1};
+  TakeoverWatch::Observed seen = {0, 2, 1, 1, 1};
   watch.Look(kSecond, seen);
   seen.enqueued = TakeoverWatch::kMostRecordsInABuffer + 1;
   watch.Look(2 * kSecond, seen);
   EXPECT_EQ(watch.Look(5 * kSecond, seen), Verdict::kTakenAway);
 }
 
+// With CUPTI's records of its own work on, each flush makes one and gets it back.
+TEST(TakeoverWatch, OnlyWhatFlushesSayOfThemselves_MeansSwitchedOff) {
+  TakeoverWatch watch;
+  TakeoverWatch::Observed seen = {0, 2, 1, 1, 1};
+  watch.Look(kSecond, seen);
+  seen.enqueued = 1000;
+  seen.pulses += 3;
+  watch.Look(2 * kSecond, seen);
+  EXPECT_EQ(watch.Look(5 * kSecond, seen), Verdict::kSwitchedOff);
+}
+
 TEST(TakeoverWatch, KernelThatNeverEnds_IsNotATakeover) {
   TakeoverWatch watch;
-  TakeoverWatch::Observed seen = {0, 2, 1, 1};
+  TakeoverWatch::Observed seen = {0, 2, 1, 1, 1};
   watch.Look(kSecond, seen);
   // Its buffer is held back for good; other work goes on to fill others.
   for (uint64_t second = 2; second < 100; ++second) {

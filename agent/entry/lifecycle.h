@@ -38,9 +38,25 @@ void ReportState(uint32_t what, uint64_t value, const char* text) noexcept;
 // every call the agent records, or at first sight of an interposed call.
 void ReportCallName(uint8_t domain, uint16_t call, const char* name) noexcept;
 
-// Devices, for Intern.devices. uuid: 16 bytes or nullptr.
-void ReportDevice(uint32_t id, const char* name, const uint8_t* uuid, uint32_t multiprocessors,
-                  bool simulated) noexcept;
+// Devices, for Intern.devices. uuid: 16 bytes or nullptr; the part's where the device is part of a GPU (MIG). Told again, the
+// device is what it is told to be now.
+struct DevicePart {
+  bool mig = false;
+  uint32_t gpu_instance = 0, compute_instance = 0;
+};
+void ReportDevice(uint32_t id, const char* name, const uint8_t* uuid, uint32_t multiprocessors, bool simulated,
+                  const DevicePart& part = {}) noexcept;
+
+// Contexts, for Intern.contexts; as devices.
+struct ReportedContext {
+  uint32_t id = 0, device = 0, multiprocessors = 0, parent = 0;
+  bool mps = false, green = false;
+};
+void ReportContext(const ReportedContext& context) noexcept;
+
+// What the program called something, for Intern.names. `kind`: stallscope.v1.Intern.Name.Kind. Any thread; rare.
+inline constexpr uint32_t kNamedThread = 1, kNamedStream = 2, kNamedContext = 3, kNamedDevice = 4;
+void ReportName(uint32_t kind, uint64_t value, const char* name) noexcept;
 
 // Work of other folders on the streaming thread: called each round (every 5 to 100 ms), after the rings were drained.
 // cupti: flush; check whether CUPTI was taken. At most 8 of them, registered before streaming starts or at any later

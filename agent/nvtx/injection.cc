@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "agent/nvtx/names.h"
 #include "agent/nvtx/previous_tool.h"
 #include "agent/nvtx/ranges.h"
 #include "agent/nvtx/text_ids.h"
@@ -224,7 +225,15 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(N
   if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) return 0;
   agent::SlotTable core(callbacks, NVTX_CB_MODULE_CORE, &agent::g_previous_core);
   agent::SlotTable domains(callbacks, NVTX_CB_MODULE_CORE2, &agent::g_previous_domains);
+  agent::SlotTable driver(callbacks, NVTX_CB_MODULE_CUDA, &agent::g_previous_cuda);
+  agent::SlotTable runtime(callbacks, NVTX_CB_MODULE_CUDART, &agent::g_previous_cudart);
   if (const auto previous = agent::FindPreviousTool()) previous(get_table);
+  for (const agent::NameFunction& name : agent::kNameFunctions) {
+    agent::SlotTable& table = name.module == NVTX_CB_MODULE_CORE   ? core
+                              : name.module == NVTX_CB_MODULE_CUDA ? driver
+                                                                   : runtime;
+    table.Set(name.slot, name.function);
+  }
   core.Set(NVTX_CBID_CORE_MarkEx, agent::MarkEx);
   core.Set(NVTX_CBID_CORE_MarkA, agent::MarkA);
   core.Set(NVTX_CBID_CORE_MarkW, agent::MarkW);

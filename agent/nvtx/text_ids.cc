@@ -41,11 +41,9 @@ uint32_t TextId(const char* text) noexcept {
   return IdOf(text, static_cast<uint32_t>(strnlen(text, kLongestText)));
 }
 
-uint32_t WideTextId(const wchar_t* text) noexcept {
-  if (text == nullptr) return 0;
-  char utf8[kLongestText];
+uint32_t Utf8Of(const wchar_t* text, char* utf8, uint32_t capacity) noexcept {
   uint32_t length = 0;
-  for (; *text != L'\0' && length + 4 <= kLongestText; ++text) {
+  for (; *text != L'\0' && length + 4 <= capacity; ++text) {
     const auto code = static_cast<uint32_t>(*text);
     if (code < 0x80) {
       utf8[length++] = static_cast<char>(code);
@@ -63,7 +61,13 @@ uint32_t WideTextId(const wchar_t* text) noexcept {
       utf8[length++] = static_cast<char>(0x80 | (code & 0x3f));
     }
   }
-  return IdOf(utf8, length);
+  return length;
+}
+
+uint32_t WideTextId(const wchar_t* text) noexcept {
+  if (text == nullptr) return 0;
+  char utf8[kLongestText];
+  return IdOf(utf8, Utf8Of(text, utf8, kLongestText));
 }
 
 }  // namespace stallscope::agent

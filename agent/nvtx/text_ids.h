@@ -14,4 +14,7 @@ namespace stallscope::agent {
 uint32_t TextId(const char* text) noexcept;
 uint32_t WideTextId(const wchar_t* text) noexcept;
 
+// The text as UTF-8, without an end mark; cut where it does not fit. Returns its bytes.
+uint32_t Utf8Of(const wchar_t* text, char* utf8, uint32_t capacity) noexcept;
+
 }  // namespace stallscope::agent

@@ -26,21 +26,31 @@ struct CallName {
 struct DeviceNotice {
   uint32_t id, multiprocessors;
   bool simulated, has_uuid;
+  DevicePart part;
   uint8_t uuid[16];
   char name[96];
 };
 
-constexpr uint32_t kMaxStates = 64, kMaxCallNames = 2048, kMaxDevices = 32;
+struct NameNotice {
+  uint32_t kind;
+  uint64_t value;
+  char name[100];
+};
+
+constexpr uint32_t kMaxStates = 64, kMaxCallNames = 2048, kMaxDevices = 32, kMaxContexts = 256, kMaxNames = 1024;
 struct Tables {
   StateNotice states[kMaxStates];
   CallName call_names[kMaxCallNames];
   DeviceNotice devices[kMaxDevices];
+  ReportedContext contexts[kMaxContexts];
+  NameNotice names[kMaxNames];
 };
 
 constinit std::atomic<uint32_t> g_lock{0};
 constinit Tables* g_tables = nullptr;  // made at the first notice
 constinit uint32_t g_states = 0, g_call_names = 0, g_devices = 0;
-constinit uint32_t g_sent_call_names = 0, g_sent_devices = 0;
+constinit uint32_t g_contexts = 0, g_names = 0;
+constinit uint32_t g_sent_call_names = 0, g_sent_devices = 0, g_sent_contexts = 0, g_sent_names = 0;
 
 class Locked {
  public:
@@ -61,8 +71,19 @@ void CopyText(char* to, uint32_t capacity, const char* from) noexcept {
   to[i] = '\0';
 }
 
+// The place of what is known already, which then goes out again, or a new one; `capacity` when there is no room.
+template <typename IsIt>
+uint32_t FindOrAdd(uint32_t* count, uint32_t* sent, uint32_t capacity, const IsIt& is_it) noexcept {
+  for (uint32_t i = 0; i < *count; ++i) {
+    if (!is_it(i)) continue;
+    if (*sent > i) *sent = i;
+    return i;
+  }
+  return *count == capacity ? capacity : (*count)++;
+}
+
 // Field numbers of stallscope.v1.Intern.
-enum InternField : uint32_t { kInternCallNames = 3, kInternDevices = 7 };
+enum InternField : uint32_t { kInternCallNames = 3, kInternDevices = 7, kInternContexts = 9, kInternNames = 10 };
 
 }  // namespace
 
@@ -87,21 +108,46 @@ void ReportCallName(uint8_t domain, uint16_t call, const char* name) noexcept {
   CopyText(entry->name, sizeof(entry->name), name);
 }
 
-void ReportDevice(uint32_t id, const char* name, const uint8_t* uuid, uint32_t multiprocessors,
-                  bool simulated) noexcept {
+void ReportDevice(uint32_t id, const char* name, const uint8_t* uuid, uint32_t multiprocessors, bool simulated,
+                  const DevicePart& part) noexcept {
   Locked lock;
-  if (g_tables == nullptr || g_devices == kMaxDevices) return;
-  DeviceNotice* device = &g_tables->devices[g_devices++];
-  *device = {id, multiprocessors, simulated, uuid != nullptr, {}, {}};
+  if (g_tables == nullptr) return;
+  // A library tells of its devices again whenever it is subscribed to.
+  const uint32_t at = FindOrAdd(&g_devices, &g_sent_devices, kMaxDevices,
+                                [id](uint32_t i) noexcept { return g_tables->devices[i].id == id; });
+  if (at == kMaxDevices) return;
+  DeviceNotice* device = &g_tables->devices[at];
+  *device = {id, multiprocessors, simulated, uuid != nullptr, part, {}, {}};
   if (uuid != nullptr) memcpy(device->uuid, uuid, sizeof(device->uuid));
   CopyText(device->name, sizeof(device->name), name);
+}
+
+void ReportContext(const ReportedContext& context) noexcept {
+  Locked lock;
+  if (g_tables == nullptr) return;
+  const uint32_t at = FindOrAdd(&g_contexts, &g_sent_contexts, kMaxContexts,
+                                [&context](uint32_t i) noexcept { return g_tables->contexts[i].id == context.id; });
+  if (at != kMaxContexts) g_tables->contexts[at] = context;
+}
+
+void ReportName(uint32_t kind, uint64_t value, const char* name) noexcept {
+  Locked lock;
+  if (g_tables == nullptr) return;
+  const uint32_t at = FindOrAdd(&g_names, &g_sent_names, kMaxNames, [kind, value](uint32_t i) noexcept {
+    return g_tables->names[i].kind == kind && g_tables->names[i].value == value;
+  });
+  if (at == kMaxNames) return Count(wire::Counter::kStringsExhausted);
+  g_tables->names[at].kind = kind;
+  g_tables->names[at].value = value;
+  CopyText(g_tables->names[at].name, sizeof(g_tables->names[at].name), name);
 }
 
 bool WriteNotices(ProtoWriter* out) noexcept {
   Locked lock;
   if (g_tables == nullptr) return true;
   const uint64_t start = out->bytes();
-  if (g_sent_call_names < g_call_names || g_sent_devices < g_devices) {
+  if (g_sent_call_names < g_call_names || g_sent_devices < g_devices || g_sent_contexts < g_contexts ||
+      g_sent_names < g_names) {
     const uint64_t frame = out->BeginFrame();
     const uint64_t intern = out->BeginMessage(kFrameIntern);
     for (uint32_t i = g_sent_call_names; i < g_call_names; ++i) {
@@ -120,7 +166,29 @@ bool WriteNotices(ProtoWriter* out) noexcept {
       if (entry.has_uuid) out->Bytes(3, entry.uuid, sizeof(entry.uuid));
       out->Uint(4, entry.multiprocessors);
       out->Uint(5, entry.simulated ? 1 : 0);
+      out->Uint(6, entry.part.mig ? 1 : 0);
+      out->Uint(7, entry.part.gpu_instance);
+      out->Uint(8, entry.part.compute_instance);
       out->EndMessage(device);
+    }
+    for (uint32_t i = g_sent_contexts; i < g_contexts; ++i) {
+      const ReportedContext& entry = g_tables->contexts[i];
+      const uint64_t context = out->BeginMessage(kInternContexts);
+      out->Uint(1, entry.id);
+      out->Uint(2, entry.device);
+      out->Uint(3, entry.mps ? 1 : 0);
+      out->Uint(4, entry.green ? 1 : 0);
+      out->Uint(5, entry.multiprocessors);
+      out->Uint(6, entry.parent);
+      out->EndMessage(context);
+    }
+    for (uint32_t i = g_sent_names; i < g_names; ++i) {
+      const NameNotice& entry = g_tables->names[i];
+      const uint64_t name = out->BeginMessage(kInternNames);
+      out->Uint(1, entry.kind);
+      out->Fixed64(2, entry.value);
+      out->Text(3, entry.name);
+      out->EndMessage(name);
     }
     out->EndMessage(intern);
     if (!out->EndFrame(frame)) return false;
@@ -141,6 +209,8 @@ bool WriteNotices(ProtoWriter* out) noexcept {
   }
   g_sent_call_names = g_call_names;
   g_sent_devices = g_devices;
+  g_sent_contexts = g_contexts;
+  g_sent_names = g_names;
   g_states = 0;
   return true;
 }
@@ -149,11 +219,14 @@ void RepeatNotices() noexcept {
   Locked lock;
   g_sent_call_names = 0;
   g_sent_devices = 0;
+  g_sent_contexts = 0;
+  g_sent_names = 0;
 }
 
 void ForgetNotices() noexcept {
   g_lock.store(0, std::memory_order_release);  // its holder stayed in the parent
   g_states = g_call_names = g_devices = g_sent_call_names = g_sent_devices = 0;
+  g_contexts = g_names = g_sent_contexts = g_sent_names = 0;
 }
 
 }  // namespace stallscope::agent

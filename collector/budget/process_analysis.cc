@@ -288,7 +288,7 @@ void Analysis::OnState(const StateEvent& state) {
       cupti_notice_.clear();
       break;
     case kMps:
-      gpu_places_.OnMps(state.value != 0, state.text);
+      gpu_places_.OnMps(state.value, state.text);
       break;
     case kCpusAvailable:
       cpu_shortage_.OnCpusAvailable(state.value, state.text == "quota");

@@ -57,7 +57,8 @@ std::vector<std::string> GpuPlaces::Notices() const {
   }
   if (green > 4) absl::StrAppend(&shares, ", and ", green - 4, " more");
   if (green > 0) notices.push_back(absl::StrCat("green contexts share the multiprocessors: ", shares));
-  if (mps_) {
+  if (mps_ == 2) notices.push_back(absl::StrCat("runs under MPS (", mps_how_, "); kernels are traced as asked for"));
+  if (mps_ == 1) {
     notices.push_back(absl::StrCat(
         "runs under MPS (", mps_how_,
         "): kernels are not traced, because a cooperative launch could hang; their time is in unknown.* lines. "

@@ -22,7 +22,8 @@ class GpuPlaces {
   void OnDevice(const DeviceInfo& device);
   void OnContext(const ContextInfo& context);
   void OnNamed(const NamedInfo& named);
-  void OnMps(bool under_mps, const std::string& how) { mps_ = under_mps, mps_how_ = how; }
+  // As State.MPS says it.
+  void OnMps(uint64_t value, const std::string& how) { mps_ = value, mps_how_ = how; }
 
   std::vector<ContextReport> Contexts() const;
   std::vector<NamedReport> Names() const;
@@ -37,7 +38,7 @@ class GpuPlaces {
   std::map<uint32_t, Device> devices_;
   std::map<uint32_t, ContextInfo> contexts_;
   std::map<std::pair<NamedKind, uint64_t>, std::string> names_;
-  bool mps_ = false;
+  uint64_t mps_ = 0;
   std::string mps_how_;
 };
 

@@ -126,7 +126,7 @@ void MemoryAccount::Allocate(const MemoryEvent& event, int kind) {
     ++untracked_;
     return;
   }
-  known[event.address] = {event.bytes, event.extra, static_cast<uint8_t>(kind)};
+  known[event.address] = {event.bytes, event.extra, event.end, static_cast<uint8_t>(kind)};
   Live& live = live_of_kind_[static_cast<size_t>(kind)];
   live.bytes += event.bytes;
   ++live.allocations;
@@ -145,6 +145,8 @@ void MemoryAccount::Release(const MemoryEvent& event, int kind) {
     ++unmatched_releases_;
     return;
   }
+  // Told of after the address was in use again (threads' records have no order): that release is counted already.
+  if (event.end < found->second.since) return;
   Forget(event.end, found->second);
   known.erase(found);
 }

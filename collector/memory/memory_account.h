@@ -36,6 +36,7 @@ class MemoryAccount {
   struct Allocation {
     uint64_t bytes = 0;
     uint64_t pool = 0;
+    HostNs since = 0;
     uint8_t kind = 0;
   };
   struct KindSums {

@@ -216,13 +216,13 @@ TEST(GpuPlaces, PartsGreenContextsAndMps_AreSaid) {
   EXPECT_TRUE(places.Notices().empty());
   places.OnDevice({1, "NVIDIA H200 MIG 1g.18gb", false, 16, true, 3, 0});
   places.OnContext({2, 0, 16, 1, false, true});
-  places.OnMps(true, "its control pipe is there");
+  places.OnMps(1, "its control pipe is there");
   const std::vector<std::string> notices = places.Notices();
   ASSERT_EQ(notices.size(), 3u);
   EXPECT_EQ(notices[0], "GPU 1 is a part of a GPU (MIG, GPU instance 3, compute instance 0) with 16 multiprocessors");
   EXPECT_EQ(notices[1], "green contexts share the multiprocessors: context 2: 16 of 132");
   EXPECT_NE(notices[2].find("runs under MPS (its control pipe is there): kernels are not traced"), std::string::npos);
-  places.OnMps(false, "");
+  places.OnMps(0, "");
   EXPECT_EQ(places.Notices().size(), 2u);
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "tools/tui/memory_document.h"
 
 namespace stallscope::tui {
 namespace {
@@ -57,6 +58,7 @@ absl::Status ReadLines(const Json& lines, ProcessReport* process) {
 absl::StatusOr<ProcessReport> ReadProcess(const Json& json) {
   ProcessReport process;
   Read(json, "pid", &process.pid);
+  ReadMemory(json, &process);
   Read(json, "comm", &process.process_name);
   Read(json, "gpu", &process.gpu);
   Read(json, "simulated_gpu", &process.simulated_gpu);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tools/tui/memory_view.h"
 #include "tools/tui/number_text.h"
 
 namespace stallscope::tui {
@@ -265,6 +266,7 @@ std::vector<StyledLine> RenderProcess(const ProcessReport& process, const ViewOp
       lines.push_back({{Cut(text, options.width)}});
     }
   }
+  for (StyledLine& line : RenderMemory(process, options)) lines.push_back(std::move(line));
   for (const BlockedThread& blocked : process.blocked) {
     const std::string text = absl::StrCat("now blocked   tid ", blocked.tid, " ", blocked.thread_name, "   ",
                                           blocked.call, "   ", Duration(blocked.for_ns));
