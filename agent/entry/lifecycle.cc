@@ -16,6 +16,7 @@
 #include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
 #include "agent/os/python_lock.h"
+#include "agent/stacks/stacks.h"
 #include "agent/stream/hello.h"
 #include "agent/stream/streaming.h"
 
@@ -40,12 +41,15 @@ bool EpochIsZero() noexcept { return g_epoch->epoch.load(std::memory_order_acqui
 
 void ApplyEnvironment(wire::Header* header) noexcept {
   uint32_t level = static_cast<uint32_t>(wire::Level::kBudget);
+  bool stacks = false;
   if (const char* text = STALLSCOPE_REAL(getenv)("STALLSCOPE_LEVEL")) {
     if (strcmp(text, "off") == 0) level = static_cast<uint32_t>(wire::Level::kOff);
     if (strcmp(text, "kernels") == 0) level = static_cast<uint32_t>(wire::Level::kKernels);
     if (strcmp(text, "nodes") == 0) level = static_cast<uint32_t>(wire::Level::kNodes);
+    stacks = strcmp(text, "stacks") == 0;
   }
-  header->control.store(level | (level != 0 ? wire::kControlRecording : 0), std::memory_order_relaxed);
+  header->control.store(level | (level != 0 ? wire::kControlRecording : 0) | (stacks ? wire::kControlStacks : 0),
+                        std::memory_order_relaxed);
   if (const char* text = STALLSCOPE_REAL(getenv)("STALLSCOPE_WAIT_THRESHOLD_NS")) {
     header->wait_threshold_ns.store(static_cast<uint32_t>(strtoul(text, nullptr, 10)), std::memory_order_relaxed);
   }
@@ -97,6 +101,7 @@ void SetUpFirstTime() noexcept {
 // A child of fork, whichever way it was made: a new process with its own memory, identity and connection.
 void BeReborn() noexcept {
   g_forked_child = true;
+  ForgetStacks(/*forked=*/true);
   const SharedMemory parents = g_memory;
   CloseOwn(&g_memfd);
   ForgetParentStream();
@@ -171,8 +176,10 @@ void EnsureStreaming() noexcept {
   InsideAgent guard;
   // A daemon that closed every descriptor closed the memfd too, and no collector could get it any more: make another.
   // What is mapped of the old one stays, since a thread made behind our back may be writing to it.
-  if (g_set_up.load(std::memory_order_relaxed) == kReady && !StillOurs(g_memfd) && MakeMemory())
-    SayHelloWithoutThread();
+  if (g_set_up.load(std::memory_order_relaxed) == kReady && !StillOurs(g_memfd)) {
+    ForgetStacks(/*forked=*/false);
+    if (MakeMemory()) SayHelloWithoutThread();
+  }
   StartStreamingThread();
 }
 

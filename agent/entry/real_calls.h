@@ -98,6 +98,7 @@ namespace stallscope::agent {
   X(int, usleep, (useconds_t), nullptr)                                                                    \
   X(int, sched_yield, (), nullptr)                                                                         \
   X(char*, getenv, (const char*), nullptr)                                                                 \
+  X(int, dlclose, (void*), nullptr)                                                                        \
   X(int, eventfd, (unsigned, int), nullptr)                                                                \
   X(int, close, (int), nullptr)                                                                            \
   X(pid_t, fork, (), nullptr)                                                                              \

@@ -15,15 +15,17 @@ namespace stallscope::agent {
 namespace {
 
 struct Sizes {
-  uint32_t slot_count, ring_records, big_ring_count, big_ring_records, string_capacity, string_bytes;
+  uint32_t slot_count, ring_records, big_ring_count, big_ring_records, string_capacity, string_bytes, stack_capacity;
 };
 // The memory is sparse: only touched pages exist, and strings and rings cannot be touched before OpenSharedMemory, so
 // that a program which locks its memory (mlockall) does not fill all of it. 2,000 live threads fit, with room for the
 // exited ones that wait to be drained.
-constexpr Sizes kNormal = {2560, 4096, 24, 65536, 65536, 4u << 20};
+constexpr Sizes kNormal = {2560, 4096, 24, 65536, 65536, 4u << 20, 16384};
 // Where the program's address space is limited (ulimit -v), a mapping of ours must not eat what the program was given.
-constexpr Sizes kSmall = {64, 1024, 1, 16384, 8192, 512u << 10};
+constexpr Sizes kSmall = {64, 1024, 1, 16384, 8192, 512u << 10, 1024};
 constexpr uint64_t kSmallWorthIt = 512u << 20;
+
+constexpr uint32_t kFramesPerStack = 24;  // on average
 
 constexpr uint64_t PageUp(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }
 
@@ -47,6 +49,11 @@ uint64_t Layout(const Sizes& sizes, wire::Header* header) noexcept {
   at += uint64_t{sizes.slot_count} * sizes.ring_records * sizeof(wire::Record);
   header->big_rings_offset = at;
   at += uint64_t{sizes.big_ring_count} * sizes.big_ring_records * sizeof(wire::Record);
+  header->stacks_offset = at;
+  header->stack_capacity = sizes.stack_capacity;
+  header->stack_frame_capacity = sizes.stack_capacity * kFramesPerStack;
+  at = PageUp(at + uint64_t{sizes.stack_capacity} * sizeof(wire::StackEntry) +
+              uint64_t{header->stack_frame_capacity} * sizeof(uint64_t));
   header->total_bytes = at;
   header->waiter_count = kWaiterCount;
   header->slot_count = sizes.slot_count;

@@ -41,6 +41,10 @@ struct alignas(64) ThreadState {
   uint64_t yield_begin, yield_end;
   uintptr_t wait_frame;  // stack address of the hook whose wait is published; 0: it cannot be left by a jump
   WaiterEntry waiting[kMaxWaiterEntries];
+  // Where the stack of the thread `stack_tid` can be read, by the streaming thread (agent/stacks).
+  std::atomic<uint64_t> stack_low, stack_high;
+  std::atomic<uint32_t> stack_tid;
+  uint32_t stack_sampling;  // recorded waits that were too short for a stack
 };
 
 // The agent's whole static TLS, initial-exec. `epoch` equals EpochPage::epoch while `state` is this thread's.

@@ -18,13 +18,14 @@
 #include "agent/hot/process_state.h"
 #include "agent/hot/ring_writer.h"
 #include "agent/hot/waiters.h"
+#include "agent/stacks/stacks.h"
 #include "proto/wire/calls.h"
 
 namespace stallscope::agent {
 
 struct WaitFrame {
   ThreadState* thread = nullptr;  // null: not recorded
-  uint64_t begin_ticks, object = 0;
+  uint64_t begin_ticks = 0, object = 0;
   SavedWait saved;
   wire::OsCall call;
 };
@@ -102,6 +103,7 @@ __attribute__((always_inline)) inline bool FinishWait(WaitFrame* frame, const Wa
                     .object = object != 0 ? object : frame->object,
                     .argument = outcome.timeout_ns,
                     .detail = outcome.count,
+                    .stack = StackOfCall(thread, frame->begin_ticks, duration_ticks),
                     .kind = wire::RecordKind::kWait,
                     .call = static_cast<uint16_t>(frame->call),
                     .result = outcome.result});

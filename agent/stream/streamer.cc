@@ -8,6 +8,7 @@
 #include "agent/hot/clock.h"
 #include "agent/hot/process_state.h"
 #include "agent/hot/recorder.h"
+#include "agent/stacks/stacks.h"
 #include "agent/stream/arena.h"
 #include "agent/stream/control.h"
 #include "agent/stream/hello.h"
@@ -31,11 +32,12 @@ bool Streamer::Create() noexcept {
   output_bytes_ = MapArray<uint8_t>(kOutputBytes);
   detached_ = false;
   cursors_ = MapArray<SlotCursor>(g_header->slot_count);
+  said_stacks_ = MapArray<uint32_t>(g_header->stack_capacity + 1);
   publications_ = MapArray<Publication>(4 * g_header->slot_count);
   records_ = MapArray<PlainRecord>(BatchEncoder::kMaxRecords);
   received_ = MapArray<uint8_t>(kReceivedBytes);
-  if (!encoder_.Create() || output_bytes_ == nullptr || cursors_ == nullptr || publications_ == nullptr ||
-      records_ == nullptr || received_ == nullptr) {
+  if (!encoder_.Create() || output_bytes_ == nullptr || cursors_ == nullptr || said_stacks_ == nullptr ||
+      publications_ == nullptr || records_ == nullptr || received_ == nullptr) {
     Destroy();
     return false;
   }
@@ -47,6 +49,7 @@ void Streamer::Destroy() noexcept {
   encoder_.Destroy();
   UnmapArray(output_bytes_, kOutputBytes);
   UnmapArray(cursors_, g_header->slot_count);
+  UnmapArray(said_stacks_, g_header->stack_capacity + 1);
   UnmapArray(publications_, 4 * g_header->slot_count);
   UnmapArray(records_, BatchEncoder::kMaxRecords);
   UnmapArray(received_, kReceivedBytes);
@@ -203,6 +206,8 @@ uint32_t Streamer::Round(uint64_t now_ns) noexcept {
       WriteClock(now_ns);
       next_clock_ns_ = now_ns + 5 * kSecondNs;
     }
+    RunStackRound(now_ns);
+    IntroduceModules();
     round_complete_ = true;
     const uint32_t slots = g_header->slots_used.load(std::memory_order_acquire);
     for (uint32_t index = 0; index < slots && connection_.open(); ++index) {

@@ -50,6 +50,9 @@ class Streamer {
   void Detach() noexcept;
 
  private:
+  // The stacks of one batch of records need at most this much room in the output, once the modules are said.
+  static constexpr uint64_t kMaxStackBytes = BatchEncoder::kMaxRecords * 600;
+
   struct SlotCursor {
     uint32_t generation, thread_id;
     uint32_t introduced_on;  // connection number
@@ -72,6 +75,10 @@ class Streamer {
   void WriteHealth(uint64_t now_ns) noexcept;
   void WriteClock(uint64_t now_ns) noexcept;
   void WriteDrained(uint64_t now_ns) noexcept;
+  // What the records need of stacks and modules goes out before them, in a frame of its own (streamer_stacks.cc). The
+  // records' provisional numbers become final.
+  void IntroduceStacks(PlainRecord* records, uint32_t count) noexcept;
+  void IntroduceModules() noexcept;
   void Reap() noexcept;
   void Retire(uint32_t index) noexcept;
 
@@ -90,6 +97,7 @@ class Streamer {
   ProtoWriter output_{nullptr, 0};
   uint8_t* output_bytes_ = nullptr;
   uint64_t output_sent_ = 0;
+  uint32_t* said_stacks_ = nullptr;  // by number: on which connection
   SlotCursor* cursors_ = nullptr;
   Publication* publications_ = nullptr;
   uint32_t publication_count_ = 0;

@@ -187,6 +187,21 @@ struct ThreadInfo {
   HostNs begin = 0;
 };
 
+// Where a call was made from: return addresses, innermost first, in the modules of that generation.
+struct StackInfo {
+  std::vector<uint64_t> frames;
+  uint32_t generation = 0;
+  bool cut = false;  // there are frames further out
+};
+
+// A program or library as it was mapped, from the first to the last generation (0: it still is).
+struct ModuleInfo {
+  uint64_t begin = 0, bytes = 0;
+  uint64_t bias = 0;  // an address less this is the file's own
+  std::string build_id, path;
+  uint32_t first_generation = 0, last_generation = 0;
+};
+
 // Names of one process. Valid for as long as the process is known; views stay valid (nothing is removed).
 class ProcessNames {
  public:
@@ -195,6 +210,10 @@ class ProcessNames {
   // "cudaDeviceSynchronize_v3020" as the library says it; "cuda_runtime_<n>" when unknown.
   virtual std::string_view CallName(wire::CudaDomain domain, uint16_t call) const = 0;
   virtual const ThreadInfo* Thread(ThreadIndex thread) const = 0;  // nullptr when unknown
+  // nullptr when unknown. Whoever shows stacks finds their functions through collector/symbols.
+  virtual const StackInfo* Stack(StackId) const { return nullptr; }
+  virtual const ModuleInfo* Module(uint64_t /*address*/, uint32_t /*generation*/) const { return nullptr; }
+  virtual std::string_view CodeName(uint64_t /*address*/) const { return {}; }  // of code that no file holds
 };
 
 // Receives the events of one process, each thread's (and each GPU record source's) in the order in which they ended;

@@ -165,6 +165,7 @@ void ProcessRegistry::NameThread(uint32_t tid, std::string_view name) {
 }
 
 void ProcessRegistry::AddNames(const v1::Intern& intern) {
+  code_map_.Add(intern);
   for (const auto& text : intern.strings()) AddString(text.id(), text.text());
   for (const auto& object : intern.objects()) {
     if (object.id() == 0 || object.id() >= kIdLimit || !Afford(objects_.PageBytes())) {

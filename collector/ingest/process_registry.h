@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
 #include "collector/base/event.h"
+#include "collector/ingest/code_map.h"
 #include "collector/ingest/id_table.h"
 
 namespace stallscope::v1 {
@@ -59,6 +60,11 @@ class ProcessRegistry final : public ProcessNames {
   std::string_view String(StringId id) const override { return strings_.Get(id); }
   std::string_view CallName(wire::CudaDomain domain, uint16_t call) const override;
   const ThreadInfo* Thread(ThreadIndex thread) const override;
+  const StackInfo* Stack(StackId stack) const override { return code_map_.Stack(stack); }
+  const ModuleInfo* Module(uint64_t address, uint32_t generation) const override {
+    return code_map_.Module(address, generation);
+  }
+  std::string_view CodeName(uint64_t address) const override { return code_map_.CodeName(address); }
 
   // The raw value of an object id; 0 when it was never introduced (and for id 0).
   uint64_t Object(uint32_t id) const { return objects_.Get(id); }
@@ -86,7 +92,7 @@ class ProcessRegistry final : public ProcessNames {
   // What the program itself calls a thread. Before the thread is known the name waits for it.
   void NameThread(uint32_t tid, std::string_view name);
 
-  uint64_t refused() const { return refused_; }
+  uint64_t refused() const { return refused_ + code_map_.refused(); }
 
  private:
   bool Afford(size_t bytes);
@@ -104,6 +110,7 @@ class ProcessRegistry final : public ProcessNames {
   std::deque<RingEntry> rings_;
   std::deque<RingProgress> progress_;
   IdTable<RingEntry*> rings_by_id_;
+  CodeMap code_map_;
   absl::flat_hash_map<uint32_t, std::vector<RingEntry*>> rings_by_tid_;
   absl::flat_hash_map<uint32_t, std::string> waiting_names_;  // by tid
   size_t bytes_ = 0;

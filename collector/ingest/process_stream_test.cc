@@ -31,7 +31,7 @@ TEST(CheckHello, OtherMajor_NamesBothVersions) {
   const absl::Status status = CheckHello(hello);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("2.3"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("1.0"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("1.1"));
 }
 
 TEST(CheckHello, NewerMinor_IsWelcome) {

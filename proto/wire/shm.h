@@ -9,6 +9,7 @@
 //   strings_offset      StringTable: uint32_t offset[string_capacity], then the bytes
 //   rings_offset        Record[ring_records] per slot, slot i at rings_offset + i * ring_records * 64
 //   big_rings_offset    Record[big_ring_records] for big_ring_count threads that carry GPU records
+//   stacks_offset       StackEntry[stack_capacity], then uint64_t[stack_frame_capacity]: the frames of all stacks
 //
 // Who writes: the thread that owns a slot writes its slot and ring; agent code under agent locks writes strings; the streaming
 // thread writes clock and counters; control is written by the streaming thread, or by the collector when there is none.
@@ -28,7 +29,7 @@ namespace stallscope::wire {
 
 inline constexpr uint64_t kShmMagic = 0x31304d4853535453;  // "STSSHM01" little-endian
 inline constexpr uint16_t kVersionMajor = 1;               // another major is refused by both sides
-inline constexpr uint16_t kVersionMinor = 0;
+inline constexpr uint16_t kVersionMinor = 1;               // 1: stacks
 
 enum class RecordKind : uint16_t {
   kNone = 0,
@@ -67,7 +68,6 @@ constexpr bool HasHostTimes(RecordKind kind) {
 // stack      stack id or 0            stack id or 0      stack id or 0            stream id (CUPTI's)         0
 // call       OsCall                   OsCall             callback id              GpuOpKind                   RangeKind
 // result     return value or -errno   0                  cudaError / CUresult     context id                  0
-struct alignas(64) Record {
 //
 //            kMemory                                  kCodeLoad
 // begin      host ns                                  host ns
@@ -79,6 +79,7 @@ struct alignas(64) Record {
 // stack      PackMemoryPlace()                        tid of the thread it happened on, 0: not known
 // call       MemoryOperation                          CodeLoadKind
 // result     0                                        0
+struct alignas(64) Record {
   std::atomic<uint64_t> sequence;
   uint64_t begin;
   uint64_t duration;
@@ -113,7 +114,6 @@ constexpr uint64_t PackGpuDetail(uint32_t device, CopyKind copy, uint8_t source_
          static_cast<uint64_t>(destination_memory) << 24 | static_cast<uint64_t>(graph_id) << 32;
 }
 
-// What a thread is blocked in now. Odd `version` while it is being changed; call_plus_one 0 when the thread is not blocked.
 // stack of a kMemory: CUPTI's CUpti_ActivityMemoryKind 0-7, device 8-15, flags 16-23.
 inline constexpr uint32_t kMemoryFlagAsync = 1;    // in the order of a stream
 inline constexpr uint32_t kMemoryFlagNoCupti = 2;  // told by the call itself
@@ -121,16 +121,19 @@ constexpr uint32_t PackMemoryPlace(uint32_t memory_kind, uint32_t device, uint32
   return (memory_kind & 0xff) | (device & 0xff) << 8 | (flags & 0xff) << 16;
 }
 
+// What a thread is blocked in now. Odd `version` while it is being changed; call_plus_one 0 when the thread is not blocked.
 struct CurrentWait {
   std::atomic<uint32_t> version;
   uint16_t kind;           // RecordKind::kWait or kCudaCall
   uint16_t call_plus_one;  // OsCall or callback id, plus one; 0: not blocked
   uint64_t object;
   uint64_t begin;  // ticks
+  // Written by the streaming thread while the wait lasts, one after the other's low half and the stack's number: it holds
+  // for the wait that began at that tick.
   uint32_t stack;
-  uint32_t reserved;
+  uint32_t stack_begin_low;
 };
-static_assert(sizeof(CurrentWait) == 32);
+static_assert(sizeof(CurrentWait) == 32 && offsetof(CurrentWait, stack) == 24);
 
 enum class SlotState : uint32_t { kFree = 0, kLive = 1, kExited = 2 };
 
@@ -193,6 +196,11 @@ enum class Counter : uint32_t {
   kChildWaits,          // waits of a forked child before it was set up again: it might have gone on to exec at once
   kCuptiSwitchedOff,    // times another client of CUPTI had switched off what the agent needs
   kCuptiBuffersLost,    // buffers that another client of CUPTI got instead of the agent, with what was in them
+  kStacksExhausted,     // a new stack did not fit into the table
+  kStacksMissed,        // a stack was due and could not be taken
+  kGpuLate = 20,         // came more than two seconds after its work had ended (the number counts all the same)
+  kCuptiBuffersWithheld, // CUPTI had not given them back when the agent let go of it, or when the process ended
+  kFinalFlushTimeouts,   // times the last flush took longer than a process may be held up for
   kCount
 };
 
@@ -216,6 +224,11 @@ struct Header {
   std::atomic<uint64_t> agent_cpu_ns;  // CPU time of the streaming thread and of decoding, cumulative
   ClockCalibration clock;
   std::atomic<uint64_t> counters[32];  // Counter
+  // Minor version 1 and later, zero before.
+  uint64_t stacks_offset;
+  uint32_t stack_capacity, stack_frame_capacity;
+  std::atomic<uint32_t> stacks_used;  // numbers [1, stacks_used] are given away; a stack is there when it has frames
+  std::atomic<uint32_t> stack_frames_used;
 };
 static_assert(offsetof(Header, control) == 104 && sizeof(Header) <= 4096);
 
@@ -230,5 +243,18 @@ constexpr uint64_t FdObject(int fd) { return 0x7fff'0000'0000'0000u | static_cas
 
 // Strings: entry i (id = i + 1) starts at the byte offset[i]: uint32_t length, then the bytes, not NUL-terminated.
 // Ids are never reused. What a string is follows from where its id stands.
+
+// Stacks: number i is entry i - 1, never reused. `frame_count` is stored last (release), 0 before that. Frames are return
+// addresses, innermost first, in the map of modules of that generation (stallscope.v1.Intern.Module).
+struct StackEntry {
+  std::atomic<uint32_t> frame_count;
+  uint32_t first_frame;  // index into the frames behind the entries
+  uint32_t generation;
+  uint32_t flags;
+};
+static_assert(sizeof(StackEntry) == 16);
+inline constexpr uint32_t kStackCut = 1;  // there are frames further out
+// Record::stack with this bit: not a number yet, the streaming thread finds out. Nothing to a reader of the memory.
+inline constexpr uint32_t kStackPending = 1u << 31;
 
 }  // namespace stallscope::wire

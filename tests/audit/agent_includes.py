@@ -16,6 +16,7 @@ VENDOR = {  # folder of the agent -> vendor headers it alone may see
     "cupti": re.compile(r"(cupti|cuda|generated_).*"),
     "nvtx": re.compile(r"nvtx3/.*"),
     "engine": re.compile(r"$^"),
+    "stacks": re.compile(r"libunwind-x86_64\.h"),
 }
 LIBC = re.compile(r"[a-z0-9_/]+\.h|x86intrin\.h")
 

@@ -20,7 +20,7 @@ import sys
 STAGES = [
     ("base",),
     ("ingest",),
-    ("timeline",),
+    ("timeline", "symbols"),
     ("governor", "memory"),
     ("steps",),
     ("windows",),

@@ -29,6 +29,31 @@ v1::Frame Hello() {
   return frame;
 }
 
+v1::Frame StacksAndModules() {
+  v1::Frame frame;
+  v1::Intern* intern = frame.mutable_intern();
+  auto* stack = intern->add_stacks();
+  stack->set_id(2);
+  stack->add_frames(0x7f5aa0002010);
+  stack->add_frames(0x55d0c0de1234);
+  stack->set_generation(3);
+  stack->set_cut(true);
+  auto* module = intern->add_modules();
+  module->set_id(1);
+  module->set_begin(0x7f5aa0000000);
+  module->set_bytes(0x200000);
+  module->set_bias(0x7f5aa0000000);
+  module->set_build_id("\x01\x23\x45\x67\x89\xab\xcd\xef");
+  module->set_path("/usr/lib/libengine.so.1");
+  module->set_first_generation(1);
+  module->set_last_generation(3);
+  auto* code = intern->add_codes();
+  code->set_begin(0x7f5a90000000);
+  code->set_bytes(0x40);
+  code->set_name("py::step:/srv/engine.py");
+  return frame;
+}
+
 v1::Frame Intern() {
   v1::Frame frame;
   v1::Intern* intern = frame.mutable_intern();
@@ -333,6 +358,7 @@ std::vector<std::pair<std::string, v1::Frame>> SampleFrames() {
           {"launches_and_copies", LaunchesAndCopies()},
           {"memory_ops", MemoryOps()},
           {"code_loads", CodeLoads()},
+          {"stacks_and_modules", StacksAndModules()},
           {"thread_samples", ThreadSamples()},
           {"clock", Clock()},
           {"health", Health()},

@@ -138,6 +138,12 @@ Lines CurrentLayout() {
   STALLSCOPE_FIELD(CurrentWait, object);
   STALLSCOPE_FIELD(CurrentWait, begin);
   STALLSCOPE_FIELD(CurrentWait, stack);
+  STALLSCOPE_FIELD(CurrentWait, stack_begin_low);
+  add("size StackEntry", sizeof(wire::StackEntry));
+  STALLSCOPE_FIELD(StackEntry, frame_count);
+  STALLSCOPE_FIELD(StackEntry, first_frame);
+  STALLSCOPE_FIELD(StackEntry, generation);
+  STALLSCOPE_FIELD(StackEntry, flags);
   STALLSCOPE_FIELD(ClockCalibration, version);
   STALLSCOPE_FIELD(ClockCalibration, kind);
   STALLSCOPE_FIELD(ClockCalibration, base_ticks);
@@ -173,6 +179,11 @@ Lines CurrentLayout() {
   STALLSCOPE_FIELD(Header, agent_cpu_ns);
   STALLSCOPE_FIELD(Header, clock);
   STALLSCOPE_FIELD(Header, counters);
+  STALLSCOPE_FIELD(Header, stacks_offset);
+  STALLSCOPE_FIELD(Header, stack_capacity);
+  STALLSCOPE_FIELD(Header, stack_frame_capacity);
+  STALLSCOPE_FIELD(Header, stacks_used);
+  STALLSCOPE_FIELD(Header, stack_frames_used);
 #undef STALLSCOPE_FIELD
   add("pack_cuda_detail", wire::PackCudaDetail(static_cast<wire::CudaCallClass>(1), static_cast<wire::CudaDomain>(1),
                                                static_cast<wire::CopyKind>(3), 4));

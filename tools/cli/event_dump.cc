@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "collector/memory/memory_words.h"
+#include "absl/strings/str_cat.h"
 #include "collector/tables/summary_tables.h"
 #include "proto/wire/shm.h"
 #include "tools/cli/event_line.h"
 
 namespace stallscope::cli {
 namespace {
+
+constexpr size_t kMostFramesInText = 12;
 
 std::string OsCallName(wire::OsCall call) {
   const auto number = static_cast<size_t>(call);
@@ -70,7 +73,8 @@ class EventDump::OneProcess : public EventSink {
   void OnWait(const WaitEvent& event) override {
     EventLine line = OfThread("wait", event.thread, event.begin, event.end);
     line.Name(OsCallName(event.call)).Handle("object", event.object).Number("result", event.result);
-    line.NumberIfSet("count", event.count).NumberIfSet("stack", event.stack);
+    line.NumberIfSet("count", event.count);
+    AddStack(event.stack, &line);
     if (event.timeout_ns_plus_one != 0) line.Number("timeout_ns", static_cast<int64_t>(event.timeout_ns_plus_one - 1));
     Put(line, event.begin);
   }
@@ -78,7 +82,8 @@ class EventDump::OneProcess : public EventSink {
     EventLine line = OfThread("wake", event.thread, event.at, event.at);
     line.Name(OsCallName(event.call)).Handle("object", event.object).NumberIfSet("woken_tid", event.woken_tid);
     if (event.fd_plus_one != 0) line.Number("fd", event.fd_plus_one - 1);
-    Put(line.NumberIfSet("stack", event.stack), event.at);
+    AddStack(event.stack, &line);
+    Put(line, event.at);
   }
   void OnCudaCall(const CudaCallEvent& event) override {
     EventLine line = OfThread("cuda", event.thread, event.begin, event.end);
@@ -87,7 +92,8 @@ class EventDump::OneProcess : public EventSink {
     line.Number("result", event.result).Handle("stream", event.stream);
     if (event.argument != 0) line.Handle("argument", event.argument);
     line.Number("class", static_cast<int64_t>(event.call_class)).NumberIfSet("flags", event.flags);
-    Put(line.NumberIfSet("stack", event.stack), event.begin);
+    AddStack(event.stack, &line);
+    Put(line, event.begin);
   }
   void OnGpuOp(const GpuOpEvent& event) override {
     EventLine line("gpu", pid_, event.begin, event.end);
@@ -174,6 +180,19 @@ class EventDump::OneProcess : public EventSink {
     EventLine line(kind, pid_, begin, end);
     if (const ThreadInfo* known = names_->Thread(thread)) line.Thread(known->tid, known->name);
     return line;
+  }
+  void AddStack(StackId id, EventLine* line) {
+    if (id == 0) return;
+    line->Number("stack", id);
+    const StackInfo* stack = names_->Stack(id);
+    if (stack == nullptr) return;
+    std::vector<std::string> texts;
+    const std::vector<FrameName> frames = dump_->stack_names_.Of(*names_, *stack);
+    for (const FrameName& frame : frames) {
+      texts.push_back(frame.Text());
+      if (frame.line != 0) absl::StrAppend(&texts.back(), " (", frame.file, ":", frame.line, ")");
+    }
+    line->List("frames", std::move(texts), StackText(frames, stack->cut, kMostFramesInText));
   }
   void Put(const EventLine& line, HostNs at) {
     latest_ = std::max(latest_, at);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collector/base/event.h"
+#include "collector/symbols/stack_names.h"
 
 namespace stallscope::cli {
 
@@ -45,6 +46,7 @@ class EventDump : public ProcessSink {
   void Hold(HostNs at, std::string line);
   void WriteEarliest();
 
+  StackNames stack_names_;
   std::ostream* out_;
   const DumpFormat format_;
   const uint32_t pid_;

@@ -49,6 +49,11 @@ EventLine& EventLine::Word(std::string_view member, std::string_view value) {
   return *this;
 }
 
+EventLine& EventLine::List(std::string_view member, std::vector<std::string> values, std::string text) {
+  members_.push_back({std::string(member), false, false, 0, std::move(text), std::move(values)});
+  return *this;
+}
+
 std::string EventLine::Text() const {
   std::string line = absl::StrFormat("%6d.%09d  %d", begin_ / 1'000'000'000, begin_ % 1'000'000'000, pid_);
   if (tid_ != 0) absl::StrAppend(&line, "/", tid_);
@@ -79,6 +84,8 @@ std::string EventLine::Json() const {
   for (const Member& member : members_) {
     if (member.is_number) {
       object[member.name] = member.number;
+    } else if (!member.list.empty()) {
+      object[member.name] = member.list;
     } else {
       object[member.name] = member.text;
     }

@@ -23,6 +23,8 @@ class EventLine {
   EventLine& NumberIfSet(std::string_view member, int64_t value) { return value == 0 ? *this : Number(member, value); }
   EventLine& Handle(std::string_view member, uint64_t value);  // hexadecimal in text
   EventLine& Word(std::string_view member, std::string_view value);
+  // An array for scripts, `text` for people.
+  EventLine& List(std::string_view member, std::vector<std::string> values, std::string text);
 
   // "  12.345678901  41822/41901 Sampler  wait  pthread_mutex_lock  12.3 us  object=0x7f..."
   std::string Text() const;
@@ -35,6 +37,7 @@ class EventLine {
     bool is_number, is_handle;
     int64_t number;
     std::string text;
+    std::vector<std::string> list;
   };
   std::string kind_, name_, thread_name_;
   uint32_t pid_, tid_ = 0;
