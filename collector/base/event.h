@@ -137,6 +137,12 @@ struct HealthEvent {
   uint64_t counters[static_cast<int>(32)] = {};
   uint64_t agent_cpu_ns = 0, process_cpu_ns = 0, socket_bytes = 0;
   uint32_t level = 0;
+  struct Governor {
+    bool known = false;
+    uint32_t why = 0;  // stallscope.v1.Health.Governor.Why
+    uint32_t asked_level = 0, cost_ppm = 0, limit_ppm = 0, callback_ns = 0;
+    bool node_window = false;
+  } governor;
 };
 
 // What an object of the process is for other processes (Intern.Identity of the schema). Takes the place of an earlier one.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "collector/budget/agent_report.h"
 #include "collector/budget/attribution.h"
 #include "collector/budget/cpu_shortage.h"
 #include "collector/budget/late_steps.h"
@@ -118,6 +119,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
     CudaCallEvent call = event;
     call.thread = names_.Of(event.thread);
     timeline_.AddCudaCall(call);
+    if (call.call_class == wire::CudaCallClass::kGraphLaunch) graph_mix_.OnLaunch(call.correlation, call.argument);
     memory_.OnCall(call);
     code_loads_.OnCall(call);
     Fed();
@@ -134,7 +136,10 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   void OnRange(const RangeEvent& range) override {
     ++range_events_;
     if (range.kind == wire::RangeKind::kPush || range.kind == wire::RangeKind::kStartEnd) {
-      batches_.OnRange(names_.String(range.text));
+      if (const auto batch = ParseBatchComposition(names_.String(range.text)); batch.has_value()) {
+        batch_source_ = NameOf(batch->source);
+        AddAt(range.end, [&batch](WindowSums* sums) { AddBatch(*batch, &sums->batch); });
+      }
     }
     if (range.kind == wire::RangeKind::kStepMarker || range.kind == wire::RangeKind::kEngineDecode ||
         range.kind == wire::RangeKind::kEngineToken) {
@@ -156,6 +161,9 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
     timeline_.AddLoss(loss);
   }
   void OnHealth(const HealthEvent& health) override { health_ = health; }
+  void OnClock(HostNs, int64_t, uint64_t gpu_uncertainty_ns) override {
+    gpu_clock_uncertainty_ns_ = static_cast<int64_t>(std::min<uint64_t>(gpu_uncertainty_ns, INT64_MAX));
+  }
   void OnState(const StateEvent& state) override;
   void OnIdentity(const IdentityEvent& identity) override {
     if (options_.host_wakes != nullptr) options_.host_wakes->OnIdentity(member_, identity);
@@ -224,7 +232,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   const AnalysisOptions options_;
   Timeline timeline_;
   GraphMix graph_mix_;
-  BatchTotals batches_;
+  std::string batch_source_;
   PollPartners poll_partners_;
   CpuShortage cpu_shortage_;
   MemoryAccount memory_;
@@ -248,6 +256,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   uint64_t events_since_advance_ = 0, range_events_ = 0;
   uint64_t counted_events_ = 0, counted_clamped_ = 0, counted_dropped_ = 0, counted_orphans_ = 0;
   HealthEvent health_;
+  int64_t gpu_clock_uncertainty_ns_ = -1;
   std::string device_name_, cupti_notice_;
   bool simulated_gpu_ = false;
   uint32_t level_ = 0;
@@ -278,10 +287,11 @@ void Analysis::OnState(const StateEvent& state) {
       break;
     case kCuptiTaken:
       cupti_notice_ = absl::StrCat("CUPTI is held by ", state.text.empty() ? "another profiler" : state.text,
-                                   ": GPU lines start again when it ends");
+                                   ": GPU lines start again when it ends. ", kKnownWithoutCupti);
       break;
     case kCuptiMissing:
-      cupti_notice_ = absl::StrCat("no GPU lines: CUPTI could not be used", state.text.empty() ? "" : ": ", state.text);
+      cupti_notice_ = absl::StrCat("no GPU lines: CUPTI could not be used", state.text.empty() ? "" : ": ", state.text,
+                                   ". ", kKnownWithoutCupti);
       break;
     case kCuptiActive:
     case kCuptiReturned:
@@ -585,17 +595,14 @@ ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
   std::stable_sort(report.syncs.begin(), report.syncs.end(),
                    [](const SyncReport& a, const SyncReport& b) { return a.total_ns > b.total_ns; });
   report.health = {sums.events, sums.dropped, sums.late, sums.clamped, sums.unmatched};
-  constexpr const char* kLevels[] = {"off", "budget", "kernels", "nodes"};
-  report.agent_level = level_ < std::size(kLevels) ? kLevels[level_] : "unknown";
-  if (health_.process_cpu_ns > 0) {
-    report.agent_cost_share = static_cast<double>(health_.agent_cpu_ns) / static_cast<double>(health_.process_cpu_ns);
-  }
+  const OwnCauses causes = {timeline_.counts().NeverDelivered(), graph_mix_.reused_ids()};
+  ReportAgent({level_, gpu_clock_uncertainty_ns_, &health_, causes}, &report);
+  report.batch = MeansOf(batch_source_, sums.batch);
   report.memory = memory_.Report(window_ns, now, names_);
   report.code_loads = code_loads_.Report(window_ns, now);
   report.contexts = gpu_places_.Contexts();
   report.names = gpu_places_.Names();
   for (std::string& line : gpu_places_.Notices()) report.notices.push_back(std::move(line));
-  if (std::string batches = batches_.Describe(); !batches.empty()) report.notices.push_back(std::move(batches));
   if (!graph_split.empty()) report.notices.push_back(graph_split);
   if (!cupti_notice_.empty()) report.notices.push_back(cupti_notice_);
   for (std::string& line : cpu_shortage_.Lines(window_ns, now)) report.notices.push_back(std::move(line));

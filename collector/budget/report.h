@@ -37,6 +37,29 @@ struct LineReport {
   std::string note;       // who or what, when one cause dominates: "cudaDeviceSynchronize, MainThread"
 };
 
+// Something that went missing or was not believed (health_causes.h); cumulative since the process began.
+struct HealthCause {
+  std::string name, meaning;  // "gpu_zero_time", "GPU records without times: ..."
+  uint64_t count = 0;
+};
+
+// The agent's cost governor. Cost and limit are shares of wall time.
+struct GovernorReport {
+  bool known = false;  // false: no CUPTI in the process, or nothing heard yet
+  std::string asked_level, why;
+  bool less_than_asked = false, node_window = false;
+  double cost_share = 0, limit_share = 0;
+  uint32_t callback_ns = 0;  // what CUPTI spends around one callback; 0: not measured
+};
+
+// Batches that the server told of in range texts, added up over the window.
+struct BatchReport {
+  std::string source;  // "vLLM"; "": none were told of
+  uint64_t batches = 0;
+  double decoding_requests = 0, prefilling_requests = 0;  // means
+  double decoding_tokens = 0, prefilling_tokens = 0;      // scheduled; means, 0 where not told
+};
+
 struct ProcessReport {
   uint32_t pid = 0;
   std::string process_name;
@@ -55,6 +78,10 @@ struct ProcessReport {
   struct {
     uint64_t events = 0, dropped = 0, late = 0, clamped = 0, unmatched = 0;
   } health;
+  std::vector<HealthCause> health_causes;  // every cause there is, also those that never happened
+  GovernorReport governor;
+  BatchReport batch;
+  int64_t gpu_clock_uncertainty_ns = -1;  // of GPU times against the host's clock; -1: no GPU times, or nothing heard yet
   std::string agent_level;      // "budget", "kernels", "nodes"
   double agent_cost_share = 0;  // agent CPU / process CPU
   std::vector<BlockedThread> blocked;

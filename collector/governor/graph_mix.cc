@@ -60,6 +60,7 @@ void GraphMix::OnOp(const GpuOpEvent& op) {
   if (op.graph == 0 || op.end < op.begin) return;
   if (op.kind == wire::GpuOpKind::kGraph) {
     Graph* graph = GraphOf(op.graph);
+    CheckIdentity(op.correlation, graph);
     graph->whole_ns = Decayed(graph->whole_ns, graph->whole_at, op.end) + static_cast<double>(op.end - op.begin);
     graph->whole_at = std::max(graph->whole_at, op.end);
     return;
@@ -68,6 +69,7 @@ void GraphMix::OnOp(const GpuOpEvent& op) {
     return;
   }
   Graph* graph = GraphOf(op.graph);
+  CheckIdentity(op.correlation, graph);
   if (graph->correlation != op.correlation) {
     Learn(graph);
     graph->correlation = op.correlation;
@@ -79,6 +81,23 @@ void GraphMix::OnOp(const GpuOpEvent& op) {
   graph->first_begin = std::min(graph->first_begin, op.begin);
   graph->last_end = std::max(graph->last_end, op.end);
   graph->whole_at = std::max(graph->whole_at, op.end);
+}
+
+void GraphMix::OnLaunch(uint32_t correlation, uint64_t executable_graph) {
+  if (correlation != 0) launches_[correlation % launches_.size()] = {correlation, executable_graph};
+}
+
+void GraphMix::CheckIdentity(uint32_t correlation, Graph* graph) {
+  if (correlation == 0 || graph->checked == correlation) return;
+  graph->checked = correlation;
+  const LaunchOf& launch = launches_[correlation % launches_.size()];
+  if (launch.correlation != correlation || launch.executable_graph == 0) return;
+  if (graph->executable_graph != 0 && graph->executable_graph != launch.executable_graph) {
+    ++reused_ids_;
+    *graph = {};
+    graph->checked = correlation;
+  }
+  graph->executable_graph = launch.executable_graph;
 }
 
 // A replay is whole when the next one begins; the first of a window may have been cut, so it counts only until then.

@@ -23,6 +23,12 @@ class GraphMix {
  public:
   explicit GraphMix(const ProcessNames* names) : names_(names) {}
 
+  // A graph launch, before its operations: an id that comes with another executable graph than before was used again, and
+  // nothing that was learnt under it holds.
+  void OnLaunch(uint32_t correlation, uint64_t executable_graph);
+  // Times that happened.
+  uint64_t reused_ids() const { return reused_ids_; }
+
   // Any operation; those that belong to no graph are passed over. Nodes of one replay share a correlation id.
   void OnOp(const GpuOpEvent& op);
 
@@ -45,12 +51,22 @@ class GraphMix {
     // Whole replays, which count the less the longer ago they were.
     double whole_ns = 0;
     HostNs whole_at = 0;
+    uint64_t executable_graph = 0;  // 0: not known
+    uint32_t checked = 0;           // the launch for which that was looked at
   };
 
   Line LineOf(const GpuOpEvent& op);
   void Learn(Graph* graph);
   Graph* GraphOf(uint32_t id);
+  void CheckIdentity(uint32_t correlation, Graph* graph);
 
+  // The last launches, by correlation id.
+  struct LaunchOf {
+    uint32_t correlation = 0;
+    uint64_t executable_graph = 0;
+  };
+  std::array<LaunchOf, 4096> launches_ = {};
+  uint64_t reused_ids_ = 0;
   const ProcessNames* const names_;
   std::unordered_map<uint32_t, Graph> graphs_;
   std::vector<Line> line_of_name_;

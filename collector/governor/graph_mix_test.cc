@@ -113,6 +113,23 @@ TEST_F(GraphMixes, RecycledGraphId_IsLearntAnew) {
   EXPECT_NEAR(static_cast<double>(Of(Line::kGpuNormAct)), 900, 5);
 }
 
+// A mix of two graphs would be the number of neither.
+TEST_F(GraphMixes, IdWithAnotherExecutableGraph_IsCountedAndForgotten) {
+  for (int i = 0; i < 4; ++i) {
+    mix_.OnLaunch(correlation_ + 1, 0xa0);
+    TracedReplay(1, 10, 0);
+  }
+  EXPECT_EQ(mix_.reused_ids(), 0u);
+  mix_.OnLaunch(++correlation_, 0xb0);
+  mix_.OnOp(Op(wire::GpuOpKind::kGraph, 1, correlation_, now_, now_ + 10 * kMs, 0));
+  EXPECT_EQ(mix_.reused_ids(), 1u);
+  lines_[static_cast<size_t>(Line::kGpuGraph)] = 1000;
+  EXPECT_EQ(mix_.Split(now_, &lines_), "") << "nothing is known of the graph that has the id now";
+  mix_.OnLaunch(++correlation_, 0xb0);
+  mix_.OnOp(Op(wire::GpuOpKind::kGraph, 1, correlation_, now_, now_ + 10 * kMs, 0));
+  EXPECT_EQ(mix_.reused_ids(), 1u);
+}
+
 TEST_F(GraphMixes, ReplaysThatDiffer_ShowTheirSpread) {
   for (int i = 0; i < 40; ++i) TracedReplay(1, i % 2 == 0 ? 6 : 7, 3);
   WholeReplays(1, 10);

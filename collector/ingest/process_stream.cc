@@ -25,6 +25,16 @@ HealthEvent ToHealthEvent(const v1::Health& health) {
   event.process_cpu_ns = health.process_cpu_ns();
   event.socket_bytes = health.socket_bytes();
   event.level = health.level();
+  if (health.has_governor()) {
+    const v1::Health::Governor& governor = health.governor();
+    event.governor = {true,
+                      static_cast<uint32_t>(governor.why()),
+                      governor.asked_level(),
+                      governor.cost_ppm(),
+                      governor.limit_ppm(),
+                      governor.callback_ns(),
+                      governor.node_window()};
+  }
   return event;
 }
 

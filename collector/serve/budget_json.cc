@@ -126,6 +126,33 @@ Json Names(const ProcessReport& process) {
   return names;
 }
 
+Json Causes(const ProcessReport& process) {
+  Json causes = Json::object();
+  for (const HealthCause& cause : process.health_causes) causes[cause.name] = cause.count;
+  return causes;
+}
+
+Json Governor(const GovernorReport& governor) {
+  if (!governor.known) return nullptr;
+  return {{"asked_level", governor.asked_level},
+          {"less_than_asked", governor.less_than_asked},
+          {"why", governor.why},
+          {"cost_share", governor.cost_share},
+          {"limit_share", governor.limit_share},
+          {"node_window", governor.node_window},
+          {"callback_ns", governor.callback_ns == 0 ? Json(nullptr) : Json(governor.callback_ns)}};
+}
+
+Json Batch(const BatchReport& batch) {
+  if (batch.batches == 0) return nullptr;
+  return {{"source", batch.source},
+          {"batches", batch.batches},
+          {"decoding_requests", batch.decoding_requests},
+          {"prefilling_requests", batch.prefilling_requests},
+          {"decoding_tokens", batch.decoding_tokens},
+          {"prefilling_tokens", batch.prefilling_tokens}};
+}
+
 Json Process(const ProcessReport& process) {
   Json syncs = Json::array();
   for (const SyncReport& sync : process.syncs) {
@@ -165,8 +192,16 @@ Json Process(const ProcessReport& process) {
             {"dropped", process.health.dropped},
             {"late", process.health.late},
             {"clamped", process.health.clamped},
-            {"unmatched", process.health.unmatched}}},
-          {"agent", {{"level", process.agent_level}, {"cost_share", process.agent_cost_share}}},
+            {"unmatched", process.health.unmatched},
+            {"causes", Causes(process)}}},
+          {"agent",
+           {{"level", process.agent_level},
+            {"cost_share", process.agent_cost_share},
+            {"governor", Governor(process.governor)}}},
+          {"clock",
+           {{"gpu_uncertainty_ns",
+             process.gpu_clock_uncertainty_ns < 0 ? Json(nullptr) : Json(process.gpu_clock_uncertainty_ns)}}},
+          {"batch", Batch(process.batch)},
           {"blocked", std::move(blocked)},
           {"memory", Memory(process.memory)},
           {"code_loads", CodeLoads(process)},

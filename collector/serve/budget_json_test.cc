@@ -49,8 +49,30 @@ TEST(BudgetReportToJson, EveryFieldOfTheSchema_IsThereWithItsType) {
   }
   EXPECT_TRUE(process["agent"].contains("level"));
   EXPECT_TRUE(process["agent"].contains("cost_share"));
+  EXPECT_TRUE(process["agent"]["governor"].is_null());
+  EXPECT_TRUE(process["clock"]["gpu_uncertainty_ns"].is_null());
+  EXPECT_TRUE(process["batch"].is_null());
+  EXPECT_TRUE(process["health"]["causes"].is_object());
   EXPECT_EQ(process["blocked"][0]["object"], 0xffff800000000000);
   EXPECT_EQ(process["notices"][0], "CUPTI is held by nsys");
+}
+
+TEST(BudgetReportToJson, AgentsOwnAccount_NamesEachCauseAndTheGovernorsReason) {
+  BudgetReport report = OneProcess();
+  ProcessReport& process = report.processes[0];
+  process.health_causes = {{"gpu_zero_time", "", 3}, {"gpu_late", "", 0}};
+  process.governor = {true, "nodes", "level nodes was asked for and cost more than the limit of 1.0 %", true, false, 0.004, 0.01, 180};
+  process.batch = {"vLLM", 20, 31.5, 0.5, 32, 256};
+  process.gpu_clock_uncertainty_ns = 420;
+  const Json json = Json::parse(BudgetReportToJson(report))["processes"][0];
+  EXPECT_EQ(json["health"]["causes"], Json({{"gpu_zero_time", 3}, {"gpu_late", 0}}));
+  EXPECT_EQ(json["agent"]["governor"]["asked_level"], "nodes");
+  EXPECT_EQ(json["agent"]["governor"]["less_than_asked"], true);
+  EXPECT_DOUBLE_EQ(json["agent"]["governor"]["limit_share"].get<double>(), 0.01);
+  EXPECT_EQ(json["agent"]["governor"]["callback_ns"], 180);
+  EXPECT_EQ(json["clock"]["gpu_uncertainty_ns"], 420);
+  EXPECT_EQ(json["batch"]["source"], "vLLM");
+  EXPECT_DOUBLE_EQ(json["batch"]["decoding_requests"].get<double>(), 31.5);
 }
 
 TEST(BudgetReportToJson, LinesWithTimeOnly_AddUpToTheWallExactly) {

@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include "absl/strings/str_format.h"
-
 namespace stallscope {
 namespace {
 
@@ -151,28 +149,9 @@ std::optional<BatchComposition> ParseBatchComposition(std::string_view text) {
   }
 }
 
-void BatchTotals::OnRange(std::string_view text) {
-  const std::optional<BatchComposition> batch = ParseBatchComposition(text);
-  if (!batch.has_value()) return;
-  source_ = batch->source;
-  ++batches_;
-  context_requests_ += batch->context_requests;
-  generation_requests_ += batch->generation_requests;
-  context_tokens_ += batch->context_tokens.value_or(0);
-  generation_tokens_ += batch->generation_tokens.value_or(0);
-}
-
-std::string BatchTotals::Describe() const {
-  if (batches_ == 0) return {};
+const char* NameOf(BatchComposition::Source source) {
   constexpr const char* kNames[] = {"vLLM", "TensorRT-LLM", "SGLang"};
-  const auto mean = [this](uint64_t sum) { return static_cast<double>(sum) / static_cast<double>(batches_); };
-  std::string line = absl::StrFormat("%s tells of %d batches: a mean of %.1f decoding and %.1f prefilling requests",
-                                     kNames[static_cast<size_t>(source_)], batches_, mean(generation_requests_),
-                                     mean(context_requests_));
-  if (context_tokens_ + generation_tokens_ > 0) {
-    absl::StrAppendFormat(&line, ", %.1f and %.1f tokens scheduled", mean(generation_tokens_), mean(context_tokens_));
-  }
-  return line;
+  return kNames[static_cast<size_t>(source)];
 }
 
 }  // namespace stallscope

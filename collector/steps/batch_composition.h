@@ -23,17 +23,7 @@ struct BatchComposition {
 // nullopt for any other text, also for one that only begins like one of these.
 std::optional<BatchComposition> ParseBatchComposition(std::string_view text);
 
-// The batches of a process, added up. Single thread.
-class BatchTotals {
- public:
-  // Any range's text.
-  void OnRange(std::string_view text);
-  // One line for people; empty while no batch was told of.
-  std::string Describe() const;
-
- private:
-  BatchComposition::Source source_ = BatchComposition::Source::kVllm;
-  uint64_t batches_ = 0, context_requests_ = 0, generation_requests_ = 0, context_tokens_ = 0, generation_tokens_ = 0;
-};
+// "vLLM".
+const char* NameOf(BatchComposition::Source source);
 
 }  // namespace stallscope

@@ -77,16 +77,5 @@ TEST(BatchComposition, OtherTexts_AreNotMisread) {
   }
 }
 
-TEST(BatchTotals, Ranges_AreAddedUp) {
-  BatchTotals totals;
-  EXPECT_EQ(totals.Describe(), "");
-  totals.OnRange("gpu_model_runner: forward");
-  totals.OnRange("execute_context_1(512)_generation_31(31)");
-  totals.OnRange("execute_context_0(0)_generation_32(33)");
-  EXPECT_EQ(
-      totals.Describe(),
-      "vLLM tells of 2 batches: a mean of 31.5 decoding and 0.5 prefilling requests, 32.0 and 256.0 tokens scheduled");
-}
-
 }  // namespace
 }  // namespace stallscope

@@ -146,7 +146,7 @@ void Timeline::Match(uint32_t correlation, Launch& launch, uint32_t device) {
   if (!call.has_record) ++RecordsOf(call).came;
   call.has_record = true;
   if (MayBeBlockingCopy(call) && launch.last_op_end <= call.end) call.flags |= wire::kCudaFlagPageable;
-  if (!call.expects_record) missing_.erase({launch.begin, correlation});
+  if (!call.expects_record) counts_.came_after_all += missing_.erase({launch.begin, correlation});
 }
 
 void Timeline::AddGpuOp(const GpuOpEvent& event) {
@@ -359,6 +359,7 @@ uint64_t Timeline::GiveUpLaunchesBefore(HostNs at) {
       missing_[{call.begin, call.correlation}] = {thread,           call.begin,           call.end, call.object,
                                                   call.correlation, IsBlockingCopy(call), 0};
       ++count;
+      ++counts_.given_up;
     }
   }
   return count;

@@ -7,6 +7,7 @@
 // drops is remembered (ThreadTimeline::kept_since), so that it becomes unknown.lost instead of a guess.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,6 +39,9 @@ struct TimelineCounts {
   uint64_t clamped = 0;  // times that contradict each other: an end before its begin, a kernel before its own launch
   uint64_t orphans = 0;  // GPU records whose launching call never came (counted when they are dropped)
   uint64_t lost_records = 0;
+  uint64_t given_up = 0;        // launches whose GPU records did not come in time
+  uint64_t came_after_all = 0;  // and those of them whose records came later
+  uint64_t NeverDelivered() const { return given_up - std::min(given_up, came_after_all); }
 };
 
 class Timeline {

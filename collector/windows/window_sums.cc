@@ -31,6 +31,11 @@ void WindowSums::Merge(const WindowSums& other) {
   clamped += other.clamped;
   unmatched += other.unmatched;
   mid_step_syncs += other.mid_step_syncs;
+  batch.batches += other.batch.batches;
+  batch.context_requests += other.batch.context_requests;
+  batch.generation_requests += other.batch.generation_requests;
+  batch.context_tokens += other.batch.context_tokens;
+  batch.generation_tokens += other.batch.generation_tokens;
   for (const SyncSums& theirs : other.syncs) {
     SyncSums& ours = Sync(theirs.name_key);
     ours.calls += theirs.calls;

@@ -18,6 +18,11 @@ struct SyncSums {
   int64_t total_ns = 0, over_wait_ns = 0, within_clock_error_ns = 0, idle_inside_ns = 0, unneeded_ns = 0;
 };
 
+// Batches that the server told of in range texts.
+struct BatchSums {
+  uint64_t batches = 0, context_requests = 0, generation_requests = 0, context_tokens = 0, generation_tokens = 0;
+};
+
 struct WindowSums {
   uint64_t steps = 0, tokens = 0;
   int64_t wall_ns = 0;
@@ -25,6 +30,7 @@ struct WindowSums {
   LineSums lines{}, hidden{};
   uint64_t events = 0, dropped = 0, late = 0, clamped = 0, unmatched = 0;
   uint64_t mid_step_syncs = 0;
+  BatchSums batch;
   std::vector<SyncSums> syncs;  // few names
   LogHistogram itl;             // step length less idle.no_request
   LineNotes notes{};

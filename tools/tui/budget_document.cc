@@ -55,6 +55,26 @@ absl::Status ReadLines(const Json& lines, ProcessReport* process) {
   return absl::OkStatus();
 }
 
+void ReadGovernor(const Json& json, GovernorReport* governor) {
+  governor->known = json.contains("asked_level");
+  Read(json, "asked_level", &governor->asked_level);
+  Read(json, "less_than_asked", &governor->less_than_asked);
+  Read(json, "why", &governor->why);
+  Read(json, "cost_share", &governor->cost_share);
+  Read(json, "limit_share", &governor->limit_share);
+  Read(json, "node_window", &governor->node_window);
+  Read(json, "callback_ns", &governor->callback_ns);
+}
+
+void ReadBatch(const Json& json, BatchReport* batch) {
+  Read(json, "source", &batch->source);
+  Read(json, "batches", &batch->batches);
+  Read(json, "decoding_requests", &batch->decoding_requests);
+  Read(json, "prefilling_requests", &batch->prefilling_requests);
+  Read(json, "decoding_tokens", &batch->decoding_tokens);
+  Read(json, "prefilling_tokens", &batch->prefilling_tokens);
+}
+
 absl::StatusOr<ProcessReport> ReadProcess(const Json& json) {
   ProcessReport process;
   Read(json, "pid", &process.pid);
@@ -93,9 +113,15 @@ absl::StatusOr<ProcessReport> ReadProcess(const Json& json) {
   Read(health, "late", &process.health.late);
   Read(health, "clamped", &process.health.clamped);
   Read(health, "unmatched", &process.health.unmatched);
+  for (const auto& [name, count] : Member(health, "causes").items()) {
+    if (count.is_number_unsigned()) process.health_causes.push_back({name, "", count.get<uint64_t>()});
+  }
   const Json& agent = Member(json, "agent");
   Read(agent, "level", &process.agent_level);
   Read(agent, "cost_share", &process.agent_cost_share);
+  ReadGovernor(Member(agent, "governor"), &process.governor);
+  Read(Member(json, "clock"), "gpu_uncertainty_ns", &process.gpu_clock_uncertainty_ns);
+  ReadBatch(Member(json, "batch"), &process.batch);
   for (const Json& json_blocked : Member(json, "blocked")) {
     BlockedThread blocked;
     Read(json_blocked, "tid", &blocked.tid);

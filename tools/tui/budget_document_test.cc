@@ -17,7 +17,10 @@ TEST(ParseBudgetDocument, DocumentOfTheSchema_ReadsBack) {
              "host.cpu":{"ns":1000,"hidden_ns":20,"note":"MainThread"}},
     "itl_us":{"p50":2.0,"p90":2.5,"p99":3,"max":3},
     "syncs":[{"name":"cudaDeviceSynchronize","calls":2,"total_ns":10,"over_wait_ns":3,"idle_inside_ns":4,"unneeded_ns":1}],
-    "health":{"events":100,"dropped":1,"late":2,"clamped":3,"unmatched":4},"agent":{"level":"budget","cost_share":0.004}}]})");
+    "health":{"events":100,"dropped":1,"late":2,"clamped":3,"unmatched":4,"causes":{"ring_lost":1,"gpu_late":0}},
+    "agent":{"level":"budget","cost_share":0.004,"governor":{"asked_level":"kernels","less_than_asked":true,"why":"dear",
+             "cost_share":0.009,"limit_share":0.01,"node_window":true,"callback_ns":null}},
+    "clock":{"gpu_uncertainty_ns":250},"batch":{"source":"SGLang","batches":3,"decoding_requests":8.5}}]})");
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ(report->processes.size(), 1u);
   const ProcessReport& process = report->processes[0];
@@ -29,6 +32,13 @@ TEST(ParseBudgetDocument, DocumentOfTheSchema_ReadsBack) {
   EXPECT_EQ(process.itl_p90_ns, 2500);
   EXPECT_EQ(process.syncs.at(0).over_wait_ns, 3);
   EXPECT_EQ(process.health.unmatched, 4u);
+  ASSERT_EQ(process.health_causes.size(), 2u);
+  EXPECT_TRUE(process.governor.known && process.governor.less_than_asked && process.governor.node_window);
+  EXPECT_EQ(process.governor.why, "dear");
+  EXPECT_DOUBLE_EQ(process.governor.limit_share, 0.01);
+  EXPECT_EQ(process.gpu_clock_uncertainty_ns, 250);
+  EXPECT_EQ(process.batch.source, "SGLang");
+  EXPECT_DOUBLE_EQ(process.batch.decoding_requests, 8.5);
 }
 
 TEST(ParseBudgetDocument, ForeignAnswers_AreRefusedWithOneLine) {

@@ -104,6 +104,38 @@ std::string HealthText(const ProcessReport& process) {
                                   " lost, ", health.late, " late");
   if (health.clamped != 0) absl::StrAppend(&text, ", ", health.clamped, " clamped");
   if (health.unmatched != 0) absl::StrAppend(&text, ", ", health.unmatched, " unmatched");
+  if (process.gpu_clock_uncertainty_ns == 0) absl::StrAppend(&text, ", GPU clock = host's");
+  if (process.gpu_clock_uncertainty_ns > 0) {
+    absl::StrAppend(&text, ", GPU clock +-", Duration(process.gpu_clock_uncertainty_ns));
+  }
+  return text;
+}
+
+// What the agent costs: of wall time with the governor's limit, where there is a governor; else of the process's CPU time.
+std::string CostText(const ProcessReport& process) {
+  const GovernorReport& governor = process.governor;
+  if (!governor.known) return absl::StrCat("cost ", Share(process.agent_cost_share));
+  return absl::StrCat("cost ", Share(governor.cost_share), " (limit ", Share(governor.limit_share), ")",
+                      governor.node_window ? ", graph nodes now" : "");
+}
+
+// "1 gpu_zero_time, 12 ring_lost"; empty when nothing was lost or refused since the process began.
+std::string CausesText(const ProcessReport& process) {
+  std::string text;
+  for (const HealthCause& cause : process.health_causes) {
+    if (cause.count != 0) {
+      absl::StrAppend(&text, text.empty() ? "" : ", ", Grouped(static_cast<int64_t>(cause.count)), " ", cause.name);
+    }
+  }
+  return text;
+}
+
+std::string BatchText(const BatchReport& batch) {
+  std::string text = absl::StrFormat("batch (%s): %.1f decoding, %.1f prefilling requests", batch.source,
+                                     batch.decoding_requests, batch.prefilling_requests);
+  if (batch.decoding_tokens + batch.prefilling_tokens > 0) {
+    absl::StrAppendFormat(&text, "; %.1f and %.1f tokens scheduled", batch.decoding_tokens, batch.prefilling_tokens);
+  }
   return text;
 }
 
@@ -138,7 +170,7 @@ std::vector<StyledLine> RenderHeader(const ProcessReport& process, const ViewOpt
   }
   absl::StrAppend(&who, separator, options.window_ns > 0 ? "window " + Length(options.window_ns) : "whole run");
   if (!process.agent_level.empty()) absl::StrAppend(&who, separator, "level ", process.agent_level);
-  absl::StrAppend(&who, separator, "cost ", Share(process.agent_cost_share));
+  absl::StrAppend(&who, separator, CostText(process));
   // Where both do not fit, what is shown matters more than who shows it.
   std::string title = "stallscope";
   if (title.size() + Columns(who) > options.width) {
@@ -173,6 +205,13 @@ std::vector<StyledLine> RenderHeader(const ProcessReport& process, const ViewOpt
   } else {
     lines.push_back({{Cut(sources, options.width), Style::kDim}});
     lines.push_back({{Cut(health, options.width), trouble ? Style::kWarning : Style::kDim}});
+  }
+  if (process.batch.batches > 0) lines.push_back({{Cut(BatchText(process.batch), options.width), Style::kDim}});
+  if (process.governor.less_than_asked) {
+    lines.push_back({{Cut("less detail: " + process.governor.why, options.width), Style::kWarning}});
+  }
+  if (const std::string causes = CausesText(process); !causes.empty()) {
+    lines.push_back({{Cut("since start: " + causes, options.width), Style::kWarning}});
   }
   return lines;
 }

@@ -41,6 +41,22 @@ ProcessReport DecodingProcess() {
   return process;
 }
 
+TEST(BudgetView, AgentsOwnAccount_IsShownWithItsReason) {
+  ProcessReport process = DecodingProcess();
+  process.governor = {true, "nodes", "level nodes was asked for and cost more than the limit of 1.0 %", true, false, 0.0042, 0.01, 0};
+  process.health_causes = {{"ring_lost", "", 0}, {"gpu_zero_time", "", 1234}, {"gpu_late", "", 2}};
+  process.gpu_clock_uncertainty_ns = 420;
+  process.batch = {"vLLM", 20, 31.5, 0.5, 32, 256};
+  ViewOptions options;
+  options.width = 120;
+  const std::string text = PlainText(RenderProcess(process, options));
+  EXPECT_THAT(text, HasSubstr("level budget · cost 0.4 % (limit 1.0 %)"));
+  EXPECT_THAT(text, HasSubstr("less detail: level nodes was asked for and cost more than the limit of 1.0 %"));
+  EXPECT_THAT(text, HasSubstr("since start: 1,234 gpu_zero_time, 2 gpu_late\n"));
+  EXPECT_THAT(text, HasSubstr("GPU clock +-420 ns"));
+  EXPECT_THAT(text, HasSubstr("batch (vLLM): 31.5 decoding, 0.5 prefilling requests; 32.0 and 256.0 tokens scheduled"));
+}
+
 TEST(BudgetView, DecodingProcess_AsOnThePage) {
   ViewOptions options;
   options.window_ns = 10'000'000'000;
