@@ -325,6 +325,9 @@ void Analysis::AdvanceTo(HostNs now, bool finishing) {
   events_since_advance_ = 0;
   timeline_.SettleDevices();
   timeline_.SettleCodeLoads();
+  for (const TimeSpan& launch : timeline_.TakeLongFirstLaunches()) {
+    code_loads_.OnLongFirstLaunch(launch.begin, launch.end);
+  }
   FindSteps(finishing ? INT64_MAX : now - kReorderNs);
   if (finishing) {
     finder_.Finish();

@@ -150,6 +150,13 @@ class TraceBuilder final : public ProcessNames {
       event.run_delay_ns = static_cast<uint64_t>(run_delay * 1000);
       return Add(event.at, [event](EventSink* sink) { sink->OnThreadSample(event); });
     }
+    // The driver loads code on this thread; told of with the GPU's records. `tid` 0: not said, but the call.
+    ThreadTrace& CodeLoad(double begin, double end, wire::CodeLoadKind kind, uint32_t correlation = 0,
+                          bool says_thread = true) {
+      const CodeLoadEvent event{kind, At(begin), At(end), says_thread ? 1000 + index_ : 0, correlation, 0};
+      trace_.gpu_events_.push_back({event.end, 0, [event](EventSink* sink) { sink->OnCodeLoad(event); }});
+      return *this;
+    }
     ThreadTrace& Lost(double from, double to, uint64_t records) {
       const LossEvent event{index_, records, At(from), At(to)};
       return Add(event.to, [event](EventSink* sink) { sink->OnLoss(event); });

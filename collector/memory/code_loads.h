@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "collector/base/event.h"
 #include "collector/memory/memory_report.h"
 #include "collector/memory/memory_words.h"
@@ -19,6 +20,9 @@ class CodeLoads {
   // Loading calls of the program (cuModuleLoadData, cudaLibraryLoadData); others are left out.
   void OnCall(const CudaCallEvent& call);
 
+  // A launch that was the first of its kernel and took long.
+  void OnLongFirstLaunch(HostNs begin, HostNs end) { Count(kFirstLaunches, end, {1, 0, end - begin, end - begin}); }
+
   // The last `window_ns` before `now`; everything for window_ns <= 0. Longest first.
   std::vector<CodeLoadReport> Report(int64_t window_ns, HostNs now) const;
 
@@ -30,7 +34,8 @@ class CodeLoads {
     int64_t total_ns = 0, longest_ns = 0;
     void Add(const Sum& other);
   };
-  using Sums = std::array<Sum, kCodeLoadKinds + 1>;
+  static constexpr int kFirstLaunches = kCalls + 1;
+  using Sums = std::array<Sum, kFirstLaunches + 1>;
   struct Second {
     int64_t second = INT64_MIN;
     Sums sums{};
@@ -39,6 +44,7 @@ class CodeLoads {
 
   std::vector<Second> seconds_ = std::vector<Second>(kSeconds);
   Sums total_{};
+  absl::flat_hash_map<uint32_t, HostNs> module_told_until_;  // by tid
 };
 
 }  // namespace stallscope

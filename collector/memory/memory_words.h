@@ -79,7 +79,7 @@ constexpr const char* CodeLoadName(wire::CodeLoadKind kind) {
     case wire::CodeLoadKind::kCompiler:
       return "the driver's compiler";
   }
-  return "loading code";
+  return "the first launch of a kernel";
 }
 
 }  // namespace stallscope

@@ -15,6 +15,9 @@
 
 namespace stallscope {
 
+// Concluded from the length of the first launch of a kernel, not told.
+inline constexpr wire::CodeLoadKind kFirstLaunch{0};
+
 struct CodeSpan {
   HostNs begin = 0, end = 0;
   wire::CodeLoadKind kind = wire::CodeLoadKind::kModule;

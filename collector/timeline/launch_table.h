@@ -18,6 +18,7 @@ struct Launch {
   ThreadIndex thread = 0;                               // 0: the call is not known (yet)
   uint32_t expected = 1;                                // records that its work will make
   bool whole_graph = false;                             // a graph traced as one: one record is all
+  bool first_of_kernel = false;                         // the process ran this kernel for the first time
   uint32_t records = 0;                                 // ... that came
   uint32_t device = 0;                                  // of the first record
   uint32_t stream = 0;                                  // CUPTI's number, of the first record

@@ -21,6 +21,10 @@ constexpr uint64_t PlaceKey(uint64_t handle, ThreadIndex thread) {
 // many.
 constexpr uint64_t kGiveUpsToStopWaiting = 32;
 
+// A launch takes microseconds; one that takes so long, as the first of its kernel, has loaded it.
+constexpr int64_t kLongFirstLaunchNs = 500'000;
+constexpr size_t kMaxLongFirstLaunches = 4096;
+
 // True when the call put work on a device.
 bool MakesRecord(const Call& call) {
   using wire::CudaCallClass;
@@ -122,6 +126,7 @@ uint64_t Timeline::AddCudaCall(const CudaCallEvent& cuda) {
   if (cuda.call_class == wire::CudaCallClass::kGraphLaunch) {
     launch.graph_exec = cuda.argument;
   }
+  if (launch.first_of_kernel) NoteFirstLaunch(launch);
   if (launch.records > 0) Match(cuda.correlation, launch, launch.device);
   return number;
 }
@@ -190,6 +195,10 @@ void Timeline::AddGpuOp(const GpuOpEvent& event) {
       launch.copy_kind = event.copy_kind;
     }
     ++launch.records;
+    if (event.kind == wire::GpuOpKind::kKernel && event.graph == 0 && FirstOf(event.name)) {
+      launch.first_of_kernel = true;
+      if (launch.thread != 0) NoteFirstLaunch(launch);
+    }
     if (event.kind == wire::GpuOpKind::kGraph) {
       launch.whole_graph = true;
       launch.expected = launch.records;
@@ -213,6 +222,25 @@ void Timeline::AddGpuOp(const GpuOpEvent& event) {
     device = devices_.back().get();
   }
   device->Add(op);
+}
+
+bool Timeline::FirstOf(StringId kernel) {
+  constexpr StringId kMaxKernels = 1 << 20;
+  if (kernel == 0 || kernel >= kMaxKernels) return false;
+  if (kernel >= kernels_seen_.size()) kernels_seen_.resize(kernel + 1);
+  if (kernels_seen_[kernel]) return false;
+  kernels_seen_[kernel] = true;
+  return true;
+}
+
+// CUPTI tells of a function's loading at its first use only where its records of overhead are on.
+void Timeline::NoteFirstLaunch(const Launch& launch) {
+  if (launch.end - launch.begin < kLongFirstLaunchNs) return;
+  for (const CodeSpan& span : code_spans_.Of(launch.thread)) {
+    if (span.begin < launch.end && span.end > launch.begin) return;  // told
+  }
+  code_spans_.Add(launch.thread, {launch.begin, launch.end, kFirstLaunch});
+  if (long_first_launches_.size() < kMaxLongFirstLaunches) long_first_launches_.push_back({launch.begin, launch.end});
 }
 
 ThreadIndex Timeline::ThreadOf(const CodeLoadEvent& load) const {

@@ -78,6 +78,9 @@ class Timeline {
   const CodeSpans& code_spans() const { return code_spans_; }
   // Looks again for the threads of loads that came before their calls.
   void SettleCodeLoads();
+  // Launches so far, since the last question, that were the first of their kernel and took so long that they must have
+  // loaded it.
+  std::vector<TimeSpan> TakeLongFirstLaunches() { return std::move(long_first_launches_); }
 
   // Where the stream with this handle runs, as learned from launches. Thread matters for the default streams only.
   struct StreamPlace {
@@ -108,6 +111,8 @@ class Timeline {
   uint64_t Store(ThreadIndex thread, const Call& call);
   bool RecordsCome(const Call& call);
   ThreadIndex ThreadOf(const CodeLoadEvent& load) const;
+  bool FirstOf(StringId kernel);
+  void NoteFirstLaunch(const Launch& launch);
   void Match(uint32_t correlation, Launch& launch, uint32_t device);
 
   const ProcessNames* names_;
@@ -123,6 +128,8 @@ class Timeline {
   WakeIndex wakes_;
   LaunchTable launches_;
   CodeSpans code_spans_;
+  std::vector<bool> kernels_seen_;  // by StringId
+  std::vector<TimeSpan> long_first_launches_;
   absl::flat_hash_map<uint64_t, StreamPlace> places_;
   struct GraphRecords {
     uint32_t last_correlation = 0;
