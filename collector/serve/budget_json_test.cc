@@ -61,7 +61,8 @@ TEST(BudgetReportToJson, AgentsOwnAccount_NamesEachCauseAndTheGovernorsReason) {
   BudgetReport report = OneProcess();
   ProcessReport& process = report.processes[0];
   process.health_causes = {{"gpu_zero_time", "", 3}, {"gpu_late", "", 0}};
-  process.governor = {true, "nodes", "level nodes was asked for and cost more than the limit of 1.0 %", true, false, 0.004, 0.01, 180};
+  process.governor = {
+      true, "nodes", "level nodes was asked for and cost more than the limit of 1.0 %", true, false, 0.004, 0.01, 180};
   process.batch = {"vLLM", 20, 31.5, 0.5, 32, 256};
   process.gpu_clock_uncertainty_ns = 420;
   const Json json = Json::parse(BudgetReportToJson(report))["processes"][0];

@@ -201,9 +201,6 @@ enum class Counter : uint32_t {
   kGpuLate = 20,         // came more than two seconds after its work had ended (the number counts all the same)
   kCuptiBuffersWithheld, // CUPTI had not given them back when the agent let go of it, or when the process ended
   kFinalFlushTimeouts,   // times the last flush took longer than a process may be held up for
-  kGpuLate = 20,         // came more than two seconds after its work had ended (the number counts all the same)
-  kCuptiBuffersWithheld, // CUPTI had not given them back when the agent let go of it, or when the process ended
-  kFinalFlushTimeouts,   // times the last flush took longer than a process may be held up for
   kCount
 };
 

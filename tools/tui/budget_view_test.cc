@@ -43,7 +43,8 @@ ProcessReport DecodingProcess() {
 
 TEST(BudgetView, AgentsOwnAccount_IsShownWithItsReason) {
   ProcessReport process = DecodingProcess();
-  process.governor = {true, "nodes", "level nodes was asked for and cost more than the limit of 1.0 %", true, false, 0.0042, 0.01, 0};
+  process.governor = {
+      true, "nodes", "level nodes was asked for and cost more than the limit of 1.0 %", true, false, 0.0042, 0.01, 0};
   process.health_causes = {{"ring_lost", "", 0}, {"gpu_zero_time", "", 1234}, {"gpu_late", "", 2}};
   process.gpu_clock_uncertainty_ns = 420;
   process.batch = {"vLLM", 20, 31.5, 0.5, 32, 256};
