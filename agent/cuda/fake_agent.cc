@@ -38,7 +38,7 @@ void EndWait(const SavedWait& saved) noexcept { Fake().current_wait = saved; }
 void AddWaiter(uint64_t) noexcept {}
 void RemoveWaiter(uint64_t) noexcept {}
 bool SomebodyWaits(uint64_t) noexcept { return false; }
-bool UseBigRing() noexcept { return true; }
+bool UseBigRing(uint32_t) noexcept { return true; }
 uint32_t InternString(const char* text, uint32_t length) noexcept {
   std::vector<std::string>& strings = Fake().strings;
   const std::string wanted(text, length);

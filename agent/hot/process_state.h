@@ -71,8 +71,9 @@ extern bool g_use_tsc;
 extern std::atomic<bool> g_confined;
 extern std::atomic<uint64_t> g_ticks_per_ns_q20;  // ticks of one ns, times 2^20
 
-// How a thread whose ring fills up wakes whoever empties it (futex word). 0: the streaming thread sleeps and wants to be
-// woken; anything else: it is awake, there is none, or nothing could be done about it (no collector, a full socket).
+// How a thread whose ring fills up wakes whoever empties it (futex word). The streaming thread silences it where
+// there is no collector.
+inline constexpr uint32_t kBellWaits = 0, kBellRung = 1, kBellSilenced = 2;
 extern std::atomic<uint32_t> g_bell;
 
 inline wire::ThreadSlot* SlotAt(uint32_t index) noexcept {
@@ -96,9 +97,9 @@ inline ThreadState* CurrentThread() noexcept {
   return ClaimThread();
 }
 
-// Wakes the streaming thread if less than half of this ring is free. errno is kept; a system call only where the bell is
-// rung, so at most once in a quarter of a ring.
-void RingBellWhenHalfFull(const ThreadState* state, uint64_t index) noexcept;
+// After a record whose index begins a quarter of the ring: wakes the streaming thread if less than half of the ring is
+// free, and takes a big ring if that has not helped in time. errno is kept; system calls only where one of them happens.
+void CareForFullRing(ThreadState* state, uint64_t index) noexcept;
 
 // Puts a slot back into use. Called by the streaming thread alone, once the thread is gone and its ring drained or
 // given up.

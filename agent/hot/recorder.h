@@ -2,8 +2,8 @@
 // engine).
 //
 // Everything here runs on the program's threads. Contract of this folder: noexcept, errno kept, no malloc, no lock, no
-// system call once the thread has its slot (taking one for the first time makes its ring accessible) but the one that
-// wakes the streaming thread when a ring is half full, async-signal-safe. When the agent is not set up, off, or in a forked child that has not been set up again, every
+// system call once the thread has its slot (taking one for the first time makes its ring accessible) but to
+// wake the streaming thread or take a big ring when its own fills up, async-signal-safe. When the agent is not set up, off, or in a forked child that has not been set up again, every
 // function is a cheap no-op.
 #pragma once
 
@@ -52,8 +52,9 @@ void AddWaiter(uint64_t object) noexcept;
 void RemoveWaiter(uint64_t object) noexcept;
 bool SomebodyWaits(uint64_t object) noexcept;
 
-// The calling thread will carry GPU records (CUPTI's worker): give it a big ring. False when none is left.
-bool UseBigRing() noexcept;
+// The calling thread will carry GPU records (CUPTI's worker): give it a big ring. False when none is left. `spared`: of all
+// big rings, those that are not to be taken.
+bool UseBigRing(uint32_t spared = 0) noexcept;
 
 // Interns a string into the shared table; may take the agent's string lock, so never from a hook on the program's hot
 // path: only from CUPTI's worker, set-up and first-sight paths. Returns 0 when the table is full (counted). Same bytes,

@@ -54,33 +54,50 @@ TEST(Recorder, Commit_KeepsErrno) {
 // Commits as many records as are missing to `head`, and says whether the bell was rung meanwhile.
 bool RingsUpTo(TestMemory* memory, uint64_t head) {
   while (memory->slot(0)->head.load() < head) Commit(Wait(1));
-  return g_bell.load() != 0;
+  return g_bell.load() == kBellRung;
 }
 
 TEST(Recorder, RingHalfFull_WakesWhoeverEmptiesIt) {
   TestMemory memory;
   Commit(Wait(1));
   const uint64_t size = memory.header()->ring_records;
-  g_bell.store(0);
+  g_bell.store(kBellWaits);
   EXPECT_FALSE(RingsUpTo(&memory, size / 2));
-  // Looked at each quarter of the ring: half is passed by then.
-  EXPECT_TRUE(RingsUpTo(&memory, size * 3 / 4 + 1));
+  EXPECT_TRUE(RingsUpTo(&memory, size / 2 + 1));
   // Taken out: the next half is counted from there.
-  memory.slot(0)->drained.store(size * 3 / 4);
-  g_bell.store(0);
-  EXPECT_FALSE(RingsUpTo(&memory, size * 5 / 4));
-  EXPECT_TRUE(RingsUpTo(&memory, size * 3 / 2 + 1));
-  g_bell.store(1);
+  memory.slot(0)->drained.store(size / 2);
+  g_bell.store(kBellWaits);
+  EXPECT_FALSE(RingsUpTo(&memory, size));
+  EXPECT_TRUE(RingsUpTo(&memory, size + 1));
+  g_bell.store(kBellSilenced);
+}
+
+TEST(Recorder, RingNearlyFull_GoesOnInABigOne) {
+  TestMemory memory;
+  const uint64_t size = memory.header()->ring_records;
+  g_bell.store(kBellSilenced);  // nobody listens: the ring runs over, and the thread keeps it
+  for (uint64_t i = 0; i < 2 * size; ++i) Commit(Wait(1));
+  EXPECT_EQ(memory.header()->slots_used.load(), 1u);
+  memory.slot(0)->drained.store(2 * size);
+  g_bell.store(kBellWaits);
+  for (uint64_t i = 0; i < 2 * size; ++i) Commit(Wait(1));
+  // The first slot is left as it was, to be emptied; nothing was overwritten.
+  EXPECT_EQ(memory.slot(0)->state.load(), static_cast<uint32_t>(wire::SlotState::kExited));
+  EXPECT_LT(memory.slot(0)->head.load() - memory.slot(0)->drained.load(), size);
+  EXPECT_EQ(memory.slot(1)->tid, memory.slot(0)->tid);
+  EXPECT_GT(memory.slot(1)->big_ring_plus_one, memory.header()->big_ring_count / 2) << "others are spared";
+  EXPECT_EQ(memory.slot(0)->head.load() + memory.slot(1)->head.load(), 4 * size);
+  g_bell.store(kBellSilenced);
 }
 
 TEST(Recorder, RingHalfFull_ConfinedProcess_MakesNoSystemCall) {
   TestMemory memory;
   Commit(Wait(1));
-  g_bell.store(0);
+  g_bell.store(kBellWaits);
   g_confined.store(true);
   EXPECT_FALSE(RingsUpTo(&memory, memory.header()->ring_records));
   g_confined.store(false);
-  g_bell.store(1);
+  g_bell.store(kBellSilenced);
 }
 
 TEST(Recorder, ControlOff_RecordsNothing) {

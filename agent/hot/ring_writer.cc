@@ -10,11 +10,25 @@
 
 namespace stallscope::agent {
 
-__attribute__((noinline)) void RingBellWhenHalfFull(const ThreadState* state, uint64_t index) noexcept {
-  if (g_bell.load(std::memory_order_relaxed) != 0) return;
-  if (index - state->slot->drained.load(std::memory_order_relaxed) <= state->ring_mask / 2) return;
-  if (g_confined.load(std::memory_order_relaxed) || g_bell.exchange(1) != 0) return;
-  RawSyscall(SYS_futex, AsArgument(&g_bell), FUTEX_WAKE_PRIVATE, 1);
+namespace {
+
+// Most are kept for threads of which it is known that they carry GPU records.
+constexpr uint32_t kSparedOfThree = 2;
+
+}  // namespace
+
+__attribute__((noinline)) void CareForFullRing(ThreadState* state, uint64_t index) noexcept {
+  const uint32_t bell = g_bell.load(std::memory_order_relaxed);
+  const uint64_t size = state->ring_mask + 1;
+  const uint64_t waiting = index - state->slot->drained.load(std::memory_order_relaxed);
+  if (bell == kBellSilenced || waiting < size / 2 || g_confined.load(std::memory_order_relaxed)) return;
+  uint32_t waits = kBellWaits;
+  if (bell == kBellWaits && g_bell.compare_exchange_strong(waits, kBellRung)) {
+    RawSyscall(SYS_futex, AsArgument(&g_bell), FUTEX_WAKE_PRIVATE, 1);
+  }
+  // Not in the middle of a wait that a signal handler of this thread has interrupted: it began in this slot.
+  if (waiting < size / 4 * 3 || size == g_header->big_ring_records || state->slot->current.call_plus_one != 0) return;
+  UseBigRing(g_header->big_ring_count * kSparedOfThree / 3);
 }
 
 void Commit(const RecordFields& fields) noexcept {

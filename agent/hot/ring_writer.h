@@ -35,7 +35,7 @@ inline void CommitTo(ThreadState* state, const RecordFields& fields) noexcept {
   record->call = fields.call;
   record->result = fields.result;
   record->sequence.store(index + 1, std::memory_order_release);  // pairs with the reader's first, acquire, load
-  if (__builtin_expect((index & (state->ring_mask >> 2)) == 0, 0)) RingBellWhenHalfFull(state, index);
+  if (__builtin_expect((index & (state->ring_mask >> 2)) == 0, 0)) CareForFullRing(state, index);
   // A big ring is larger than the caches: the next record's line is fetched while the program works on.
   __builtin_prefetch(&state->ring[(index + 1) & state->ring_mask], 1);
 }

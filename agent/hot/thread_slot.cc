@@ -143,12 +143,12 @@ void UseSmallRing(ThreadState* state) noexcept {
   state->ring_mask = g_header->ring_records - 1;
 }
 
-bool UseBigRing() noexcept {
+bool UseBigRing(uint32_t spared) noexcept {
   ThreadState* state = CurrentThread();
   if (state == nullptr) return false;
   if (state->slot->big_ring_plus_one != 0) return true;
   wire::Header* header = g_header;
-  uint32_t index = 0;
+  uint32_t index = spared;
   for (;; ++index) {
     if (index >= header->big_ring_count) return false;
     const uint32_t bit = 1u << index;

@@ -29,6 +29,8 @@ class Streamer {
   // How full the fullest ring was when the last round came to it, in thousandths; 1000 and more: it ran over.
   uint32_t fullest_ring() const noexcept { return fullest_ring_; }
   bool connected() const noexcept { return connection_.open(); }
+  // More lay in a ring than one round takes.
+  bool behind() const noexcept { return !round_complete_ && connected() && !waiting(); }
   // Frames wait for room in the socket.
   bool waiting() const noexcept { return output_.bytes() != 0; }
 

@@ -90,8 +90,9 @@ bool ProcessIsOver() noexcept { return ThreadCount() == 2 && LeaderIsZombie(); }
 
 // `rings_help`: a ring that fills up is worth being woken for.
 void Sleep(uint64_t interval_ns, bool rings_help) noexcept {
-  static_assert(kNothing == 0);
-  if (!rings_help) g_bell.store(1);
+  static_assert(kNothing == 0 && kBellWaits == 0);
+  // With a full socket there is nothing to be woken for, but a bigger ring helps.
+  if (!rings_help) g_bell.store(g_streamer.connected() ? kBellRung : kBellSilenced);
   // Whoever has a request changes both words, the bell last; a bell that was rung during the round is still up.
   if (g_request.load() == kNothing) FutexWait(rings_help ? &g_bell : &g_request, 0, interval_ns);
 }
@@ -130,7 +131,7 @@ void Loop() noexcept {
   bool rings_help = false;
   uint64_t next_alone_check_ns = MonotonicNs() + kAloneCheckNs;
   for (;;) {
-    Sleep(interval_ns, rings_help);
+    if (!g_streamer.behind()) Sleep(interval_ns, rings_help);
     const uint64_t now_ns = MonotonicNs();
     const uint32_t request = g_request.load(std::memory_order_acquire);
     if (request != kNothing && Serve(request, now_ns)) return;
@@ -139,7 +140,7 @@ void Loop() noexcept {
       rings_help = false;
       continue;
     }
-    if (rings_help) g_bell.store(0);
+    if (rings_help) g_bell.store(kBellWaits);
     g_streamer.Round(now_ns);
     rings_help = g_streamer.connected() && !g_streamer.waiting();
     RunStreamingRounds(now_ns);
@@ -204,7 +205,7 @@ void Ask(Request request) noexcept {
   const uint32_t before = g_done.load(std::memory_order_acquire);
   g_request.store(request);
   FutexWake(&g_request);
-  g_bell.store(1);
+  g_bell.store(kBellRung);
   FutexWake(&g_bell);
   const uint64_t deadline_ns = MonotonicNs() + kGoodbyeNs;
   while (g_done.load(std::memory_order_acquire) == before) {
