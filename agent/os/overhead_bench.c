@@ -1,6 +1,9 @@
 /* Times hooked calls in a tight loop; overhead_bench.py runs it plain and with the agent and prints the difference.
  *
- * usage: overhead_bench SCALE     (1: full length; 0.01: a smoke run)
+ * usage: overhead_bench SCALE [clocked] [threaded]     (1: full length; 0.01: a smoke run)
+ * clocked: through a function that reads the clock before and after and does nothing else, which whoever interposes a call
+ * to record how long it took cannot do without: what is above that is the recorder's own. threaded: beside a second thread
+ * that does nothing, since the C library is faster in a process of one thread than any server can be.
  * Prints "NAME NS" per line: the fastest of many short runs, in ns a call (a mutex pair is two calls). The one below
  * the line of the machine's noise is the fastest: others share the machine. */
 #define _GNU_SOURCE
@@ -12,10 +15,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -23,11 +30,39 @@ static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore;
 static int epoll_fd, event_fd, null_fd;
 
+static int clocked;
+static volatile uint64_t taken;
+static volatile long total;
+#if defined(__x86_64__)
+#define CLOCK() __rdtsc()
+#else
+#define CLOCK() (uint64_t) now_ns()
+#endif
 static double now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1e9 + now.tv_nsec;
 }
+
+/* Times n calls of `answer`, an expression; clocked: from a function in front of it, as an interposer is. */
+#define BENCH(name, preparation, answer, end)                  \
+  static __attribute__((noinline)) long clocked_##name(void) { \
+    const uint64_t begin_ticks = CLOCK();                      \
+    const long result = answer;                                \
+    taken = CLOCK() - begin_ticks;                             \
+    return result;                                             \
+  }                                                            \
+  static void name(long n) {                                   \
+    long sum = 0;                                              \
+    preparation;                                               \
+    if (clocked) {                                             \
+      for (long i = 0; i < n; ++i) sum += clocked_##name();    \
+    } else {                                                   \
+      for (long i = 0; i < n; ++i) sum += answer;              \
+    }                                                          \
+    end;                                                       \
+    total += sum;                                              \
+  }
 
 static void mutex_pair(long n) {
   for (long i = 0; i < n; ++i) {
@@ -48,31 +83,21 @@ static void semaphore_pair(long n) {
   }
 }
 /* A deadline before 1970 has always passed: glibc answers without a system call, so this is the recording alone. */
-static void condition_expired(long n) {
-  struct timespec past = {-1, 0};
-  pthread_mutex_lock(&mutex);
-  for (long i = 0; i < n; ++i) pthread_cond_timedwait(&condition, &mutex, &past);
-  pthread_mutex_unlock(&mutex);
-}
-static void epoll_nothing(long n) {
-  struct epoll_event event;
-  for (long i = 0; i < n; ++i) epoll_wait(epoll_fd, &event, 1, 0);
-}
-static void poll_nothing(long n) {
-  struct pollfd fd = {event_fd, POLLIN, 0};
-  for (long i = 0; i < n; ++i) poll(&fd, 1, 0);
-}
-static void read_nothing(long n) {
-  char byte;
-  for (long i = 0; i < n; ++i)
-    if (read(null_fd, &byte, 1) != 0) abort();
-}
-static void write_nothing(long n) {
-  for (long i = 0; i < n; ++i)
-    if (write(null_fd, "x", 1) != 1) abort();
-}
-static void yield(long n) {
-  for (long i = 0; i < n; ++i) sched_yield();
+static const struct timespec past = {-1, 0};
+BENCH(condition_expired, pthread_mutex_lock(&mutex), pthread_cond_timedwait(&condition, &mutex, &past),
+      pthread_mutex_unlock(&mutex))
+static struct epoll_event event;
+BENCH(epoll_nothing, , epoll_wait(epoll_fd, &event, 1, 0), )
+static struct pollfd polled;
+BENCH(poll_nothing, polled.fd = event_fd; polled.events = POLLIN, poll(&polled, 1, 0), )
+static char byte;
+BENCH(read_nothing, , read(null_fd, &byte, 1), )
+BENCH(write_nothing, , write(null_fd, "x", 1), )
+BENCH(yield, , sched_yield(), )
+
+static void *do_nothing(void *argument) {
+  for (;;) pause();
+  return argument;
 }
 
 static void report(const char *name, void (*run)(long), long calls, double scale) {
@@ -89,6 +114,11 @@ static void report(const char *name, void (*run)(long), long calls, double scale
 
 int main(int argc, char **argv) {
   double scale = argc > 1 ? atof(argv[1]) : 1;
+  for (int i = 2; i < argc; ++i) {
+    pthread_t thread;
+    if (strcmp(argv[i], "clocked") == 0) clocked = 1;
+    if (strcmp(argv[i], "threaded") == 0 && pthread_create(&thread, NULL, do_nothing, NULL) != 0) return 1;
+  }
   sem_init(&semaphore, 0, 0);
   epoll_fd = epoll_create1(0);
   event_fd = eventfd(0, 0);
