@@ -123,6 +123,15 @@ class Setup(unittest.TestCase):
         self.assertEqual(machine.exit_code, 1)
         self.assertIn("cannot fetch NVIDIA's CUDA packages", machine.lines[-1])
 
+    def test_peers_are_left_out_by_name_and_only_looked_for_when_asked(self):
+        machine = Machine(self)
+        self.assertFalse(any("apt-get" in call for call in machine.setup(WITHOUT="bpftrace").calls))
+        asked = machine.setup("--for", "peers", WITHOUT="bpftrace", APT_FAILS="1")
+        self.assertEqual(asked.exit_code, 0, asked.lines)
+        for name in ("bpftrace", "Nsight Systems"):
+            self.assertTrue(any(f"left out: {name}" in line and "peers.py" in line for line in asked.lines), asked.lines)
+        self.assertEqual(machine.setup("--for", "peers", WITHOUT="bpftrace", APT_FAILS="1").calls, [])
+
     def test_npm_out_of_reach_is_named_left_out_and_not_tried_again_at_once(self):
         machine = Machine(self).setup("--for", "demo", UNREACHABLE="npm")
         self.assertEqual(machine.exit_code, 0, machine.lines)
