@@ -12,6 +12,13 @@ if(NOT STALLSCOPE_SANITIZE STREQUAL "thread")
 endif()
 stallscope_test(agent_stream_test SRCS stream/batch_encoder_test.cc stream/control_test.cc stream/ring_reader_test.cc
   stream/object_ids_test.cc stream/arena_test.cc LIBS stallscope_agent_parts stallscope_proto)
+# Stacks, with the real libunwind where it is installed.
+add_library(stallscope_stack_parts STATIC
+  stacks/module_map.cc stacks/stack_rounds.cc stacks/stack_table.cc stacks/take_stack.cc stacks/thread_extents.cc
+  stacks/unwind_library.cc)
+target_link_libraries(stallscope_stack_parts PRIVATE stallscope_agent_flags PUBLIC stallscope_agent_parts ${CMAKE_DL_LIBS})
+stallscope_test(agent_stacks_test SRCS stacks/stacks_test.cc LIBS stallscope_stack_parts)
+stallscope_bench(agent_stack_bench SRCS stacks/stack_bench.cc LIBS stallscope_stack_parts GTest::gtest)
 
 # What the hooks cost: overhead_bench.py LIBRARY PROGRAM prints the table; ctest runs it for a moment so that it cannot rot.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -76,6 +76,7 @@ void CommitCall(const CudaCallInfo& call, uint16_t callback_id, uint64_t begin, 
   fields.kind = wire::RecordKind::kCudaCall;
   fields.call = callback_id != 0 ? callback_id : call.callback_id;
   fields.result = result;
+  if (Blocks(call.call_class)) fields.stack = StackHere(begin, fields.duration);
   Commit(fields);
 }
 

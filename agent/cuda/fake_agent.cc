@@ -28,6 +28,7 @@ uint64_t MonotonicNs() noexcept { return Ticks(); }
 bool Recording() noexcept { return Fake().recording; }
 uint64_t WaitThresholdTicks() noexcept { return Fake().wait_threshold_ticks; }
 void Commit(const RecordFields& fields) noexcept { Fake().records.push_back(fields); }
+uint32_t StackHere(uint64_t, uint64_t) noexcept { return 0; }
 void CountShortWait() noexcept {}
 SavedWait BeginWait(wire::RecordKind kind, uint16_t call, uint64_t object, uint64_t begin_ticks) noexcept {
   const SavedWait saved = Fake().current_wait;

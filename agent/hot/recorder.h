@@ -34,6 +34,10 @@ struct RecordFields {
 };
 void Commit(const RecordFields& record) noexcept;
 
+// The stack of a blocking call that has just ended here, for RecordFields::stack (agent/stacks/stacks.h); 0 where stacks are
+// off or it was short.
+uint32_t StackHere(uint64_t begin_ticks, uint64_t duration_ticks) noexcept;
+
 // A wait that ended under the threshold.
 void CountShortWait() noexcept;
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "agent/entry/lifecycle.h"
 #include "agent/hot/clock.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
@@ -15,6 +16,8 @@ constinit StackRounds g_stack_rounds = {};
 
 namespace {
 
+constexpr uint32_t kStateStacksMissing = 14;  // stallscope.v1.State.What
+
 // A thread that is blocked this long is walked from outside; shorter waits are walked by their own thread at their end.
 constexpr uint64_t kBlockedNs = 20'000'000;
 constexpr uint32_t kMostRoundsFilling = 100;
@@ -24,7 +27,7 @@ constexpr uint32_t kMostQuestions = 2 * kMostFrames;  // of one walk
 
 bool StackRounds::Open() noexcept {
   wire::Header* header = g_header;
-  if (open_in_ == header) return true;
+  if (stacks() != nullptr) return true;
   if (missing_ || header->stack_capacity == 0) return false;
   const uint32_t cells = StackTable::IndexCells(header->stack_capacity);
   if (stacks_ == nullptr) stacks_ = MapArray<Stacks>(1);
@@ -37,6 +40,7 @@ bool StackRounds::Open() noexcept {
   }
   if (!library_.Open()) {
     missing_ = true;
+    ReportState(kStateStacksMissing, 0, "libunwind-x86_64.so.8 cannot be opened (Debian: libunwind8)");
     return false;
   }
   // What a parent of this process left behind means nothing here. (Cleared, not unmapped: after a daemon closed our

@@ -16,7 +16,9 @@ class StackRounds {
   uint32_t Final(uint32_t stack) noexcept;
 
   // nullptr: stacks are not open in this memory.
-  Stacks* stacks() noexcept { return open_in_ == g_header ? stacks_ : nullptr; }
+  Stacks* stacks() noexcept {
+    return g_stacks.load(std::memory_order_relaxed) != nullptr && open_in_ == g_header ? stacks_ : nullptr;
+  }
   ModuleMap* modules() noexcept { return &modules_; }
   bool missing() const noexcept { return missing_; }  // libunwind is not there
 

@@ -95,4 +95,11 @@ __attribute__((noinline)) uint32_t TakeStack(ThreadState* thread, uintptr_t fram
   return provisional;
 }
 
+__attribute__((noinline)) uint32_t StackHere(uint64_t begin_ticks, uint64_t duration_ticks) noexcept {
+  if ((g_header->control.load(std::memory_order_relaxed) & wire::kControlStacks) == 0) return 0;
+  ThreadState* thread = CurrentThread();
+  if (thread == nullptr) return 0;
+  return TakeStack(thread, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), begin_ticks, duration_ticks);
+}
+
 }  // namespace stallscope::agent
