@@ -42,7 +42,7 @@ def why_not_attached(stallscope):
     if answer.returncode != 0:
         return "this stallscope has no command attach"
     # A sandbox may forbid it for every process, which is no fault of the program under test.
-    sleeper = subprocess.Popen(["sleep", "60"])
+    sleeper = subprocess.Popen(["sleep", "60"], stderr=subprocess.DEVNULL)
     try:
         probe = subprocess.run([stallscope, "attach", str(sleeper.pid)], capture_output=True, text=True, timeout=30)
         return "" if probe.returncode == 0 else f"attaching to a sleeping program: {(probe.stdout + probe.stderr).strip()}"
