@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tools/tui/budget_view.h"
+#include "tools/tui/memory_view.h"
 #include "tools/tui/number_text.h"
 
 namespace stallscope::cli {
@@ -43,6 +44,7 @@ std::string OfOneProcess(const ProcessReport& process, size_t width, bool ascii)
   std::vector<tui::StyledLine> lines = tui::RenderHeader(process, options);
   lines.push_back({});
   for (tui::StyledLine& line : tui::RenderBudget(process, options)) lines.push_back(std::move(line));
+  for (tui::StyledLine& line : tui::RenderMemory(process, options)) lines.push_back(std::move(line));
   for (const std::string& notice : process.notices) lines.push_back({{notice}});
   std::string text = tui::PlainText(lines) + "\n";
   if (process.steps == 0 || process.wall_ns <= 0) return text;

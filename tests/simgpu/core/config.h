@@ -63,6 +63,12 @@ struct Config {
   uint64_t graph_update_ns_per_node = 50;
   uint64_t module_load_ns = 300'000;  // cuModuleLoad*, cuLibraryLoad*
   uint64_t jit_ns = 5'000'000;        // added for PTX, which is compiled
+  uint64_t lazy_load_ns = 0;          // loading a kernel when it is launched for the first time
+
+  // What the device is, and who shares it.
+  uint64_t mig = 0;             // 1: a part of a GPU
+  uint64_t mps = 0;             // 1: contexts say that they are clients of MPS
+  uint64_t managed_faults = 0;  // pages that each kernel faults in, once there is managed memory
 
   // Host time that the simulated CUPTI takes: for each activity record when its call returns, and around each callback.
   uint64_t cupti_record_ns = 0;

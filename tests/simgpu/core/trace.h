@@ -50,6 +50,11 @@ struct GraphOperation {
   const std::vector<Span>* node_spans;
 };
 
+// A context with a share of its device's multiprocessors.
+struct GreenContext {
+  uint32_t id, device, multiprocessors;
+};
+
 enum class WaitKind : uint8_t { kEvent, kStreamWaitsEvent, kStream, kContext };
 
 struct Wait {
@@ -69,6 +74,8 @@ struct TraceHooks {
   void (*wait)(const Wait& wait);
   void (*back_pressure)(uint64_t begin_ns, uint64_t end_ns);
   void (*stream_created)(Stream* stream);
+  void (*kernel_loaded)(uint64_t begin_ns, uint64_t end_ns);  // at its first launch
+  void (*green_context_created)(const GreenContext& context);
 };
 
 extern std::atomic<const TraceHooks*> trace_hooks;

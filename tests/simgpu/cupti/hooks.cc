@@ -4,6 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "tests/simgpu/core/current.h"
@@ -16,6 +19,7 @@
 #include "tests/simgpu/cupti/resources.h"
 #include "tests/simgpu/cupti/stamp.h"
 #include "tests/simgpu/cupti/takeover.h"
+#include "tests/simgpu/cupti/unified_memory.h"
 
 namespace simgpu::cupti {
 namespace {
@@ -71,11 +75,22 @@ void CallSubscriber(Client* client, ApiCall* call, CUpti_ApiCallbackSite site) {
   client->Call(domain, call->cbid, &data);
 }
 
+// What NVIDIA warns of: a cooperative launch under MPS while concurrent kernels are traced. A test is better off with an
+// end than with a hang.
+void HangUnderMps(const ApiCall& call) {
+  if (__builtin_expect(Simulator::Get().config().mps == 0, 1)) return;
+  if (std::strstr(call.name, "CooperativeKernel") == nullptr) return;
+  if (!Clients::Get().AnyKindOn(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) return;
+  std::fprintf(stderr, "simgpu: a cooperative launch under MPS while concurrent kernels are traced hangs\n");
+  std::abort();
+}
+
 void ApiEnter(ApiCall* call) {
   if (call->correlation_id == 0) {
     call->correlation_id = next_correlation_id.fetch_add(1, std::memory_order_relaxed);
   }
   if (!CallsMatter(DomainOf(*call))) return;
+  HangUnderMps(*call);
   bool record = false;
   Clients::Get().Each([call, &record](Client& client) {
     CallSubscriber(&client, call, CUPTI_API_ENTER);
@@ -154,6 +169,7 @@ void AddFor(Client* client, Record record, const Span& span) {
 
 void AddOperationFor(Client* client, const Operation& operation) {
   if (const auto* kernel = std::get_if<KernelWork>(operation.work)) {
+    WritePageFaults(client, operation);
     for (CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL}) {
       if (!client->KindOn(kind)) continue;
       AddFor(client, KernelRecord(operation, *kernel, kind, client->switches.latency_timestamps.load()),
@@ -207,6 +223,16 @@ void StreamCreated(Stream* stream) {
   });
 }
 
+void KernelLoaded(uint64_t begin_ns, uint64_t end_ns) {
+  WriteOverhead(CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, StampOf(begin_ns), StampOf(end_ns));
+}
+
+void GreenContextCreated(const GreenContext& context) {
+  Clients::Get().Each([&context](Client& client) {
+    if (client.KindOn(CUPTI_ACTIVITY_KIND_CONTEXT)) client.Write(ContextRecord(context));
+  });
+}
+
 constexpr TraceHooks kHooks = [] {
   TraceHooks hooks{};
   hooks.api_enter = ApiEnter;
@@ -216,6 +242,8 @@ constexpr TraceHooks kHooks = [] {
   hooks.wait = AddWait;
   hooks.back_pressure = AddBackPressure;
   hooks.stream_created = StreamCreated;
+  hooks.kernel_loaded = KernelLoaded;
+  hooks.green_context_created = GreenContextCreated;
   return hooks;
 }();
 

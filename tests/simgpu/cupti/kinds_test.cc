@@ -219,6 +219,69 @@ TEST_F(CuptiActivity, BufferRequests_AreSaidAsOverhead) {
   EXPECT_GE(requests, 1);
 }
 
+TEST_F(CuptiActivity, KernelsFirstLaunch_LoadsItLazily) {
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
+  const auto loads = [this] {
+    int count = 0;
+    for (const auto& record : Records<CUpti_ActivityOverhead3>(CUPTI_ACTIVITY_KIND_OVERHEAD)) {
+      if (record.overheadKind != CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING) continue;
+      ++count;
+      EXPECT_GE(record.end - record.start, 50'000u);
+      EXPECT_EQ(record.objectKind, CUPTI_ACTIVITY_OBJECT_THREAD);
+    }
+    return count;
+  };
+  CUmodule module;
+  ASSERT_EQ(cuModuleLoadData(&module, ".version 8.0\n.target sm_90\n.visible .entry lazy_one()\n{\n}\n"), CUDA_SUCCESS);
+  CUfunction function;
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "lazy_one"), CUDA_SUCCESS);
+  for (int i = 0; i < 3; ++i) cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+  cudaDeviceSynchronize();
+  EXPECT_EQ(loads(), 1);
+}
+
+TEST_F(CuptiActivity, GreenContext_SaysItsMultiprocessors) {
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONTEXT);
+  CUdevResource all = {}, part = {};
+  ASSERT_EQ(cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM), CUDA_SUCCESS);
+  unsigned int groups = 1;
+  ASSERT_EQ(cuDevSmResourceSplitByCount(&part, &groups, &all, nullptr, 0, 20), CUDA_SUCCESS);
+  EXPECT_EQ(part.sm.smCount, 24u);
+  CUdevResourceDesc descriptor;
+  ASSERT_EQ(cuDevResourceGenerateDesc(&descriptor, &part, 1), CUDA_SUCCESS);
+  CUgreenCtx context;
+  EXPECT_EQ(cuGreenCtxCreate(&context, descriptor, 0, 0), CUDA_ERROR_INVALID_VALUE) << "the flag is required";
+  ASSERT_EQ(cuGreenCtxCreate(&context, descriptor, 0, CU_GREEN_CTX_DEFAULT_STREAM), CUDA_SUCCESS);
+  const auto contexts = Records<CUpti_ActivityContext3>(CUPTI_ACTIVITY_KIND_CONTEXT);
+  ASSERT_EQ(contexts.size(), 1u);
+  EXPECT_EQ(contexts[0].isGreenContext, 1);
+  EXPECT_EQ(contexts[0].numMultiprocessors, 24);
+  EXPECT_NE(contexts[0].parentContextId, CUPTI_INVALID_CONTEXT_ID);
+  EXPECT_EQ(cuGreenCtxDestroy(context), CUDA_SUCCESS);
+  EXPECT_EQ(cuGreenCtxDestroy(context), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(CuptiActivity, KernelsAfterManagedMemory_FaultPagesIn) {
+  CUpti_ActivityUnifiedMemoryCounterConfig config = {};
+  config.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES;
+  config.kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT;
+  config.enable = 1;
+  EXPECT_EQ(cuptiActivityConfigureUnifiedMemoryCounter(nullptr, 1), CUPTI_ERROR_INVALID_PARAMETER);
+  ASSERT_EQ(cuptiActivityConfigureUnifiedMemoryCounter(&config, 1), CUPTI_SUCCESS);
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+  cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2);
+  LaunchKernel(nullptr);
+  EXPECT_TRUE(Records<CUpti_ActivityUnifiedMemoryCounter3>(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER).empty());
+  void* managed;
+  ASSERT_EQ(cudaMallocManaged(&managed, 4096, cudaMemAttachGlobal), cudaSuccess);
+  LaunchKernel(nullptr);
+  const auto faults = Records<CUpti_ActivityUnifiedMemoryCounter3>(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].value, 2u);
+  EXPECT_EQ(faults[0].address, reinterpret_cast<uint64_t>(managed));
+  cudaFree(managed);
+}
+
 }  // namespace
 }  // namespace simgpu::cupti
 
@@ -226,6 +289,8 @@ TEST_F(CuptiActivity, BufferRequests_AreSaidAsOverhead) {
 int main(int argc, char** argv) {
   setenv("NVTX_INJECTION64_PATH", "libcupti.so.13", 1);
   setenv("SIMGPU_DEVICES", "2", 1);
+  setenv("SIMGPU_LAZY_LOAD_NS", "50000", 1);
+  setenv("SIMGPU_MANAGED_FAULTS", "2", 1);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

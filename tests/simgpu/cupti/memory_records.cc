@@ -15,6 +15,7 @@
 #include "tests/simgpu/core/simulator.h"
 #include "tests/simgpu/cupti/client.h"
 #include "tests/simgpu/cupti/stamp.h"
+#include "tests/simgpu/cupti/unified_memory.h"
 
 namespace simgpu::cupti {
 namespace {
@@ -237,6 +238,7 @@ void WriteMemoryRecords(const ApiCall& call) {
   if (const auto event = call.domain == ApiDomain::kRuntime ? RuntimeEvent(call) : DriverEvent(call)) {
     if (event->address == 0) return;  // freeing nothing
     if (!event->frees) {
+      if (event->allocation.kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED) NoteManagedMemory(event->address);
       Known& known = KnownAllocations();
       std::lock_guard lock(known.mutex);
       known.allocations[event->address] = event->allocation;

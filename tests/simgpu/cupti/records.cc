@@ -11,6 +11,8 @@
 namespace simgpu::cupti {
 namespace {
 
+constexpr char kMigDeviceName[] = "Simulated GPU (part of an H200-like: MIG 1g.18gb)";
+
 template <typename Record>
 Record Blank(CUpti_ActivityKind kind) {
   Record record;
@@ -219,6 +221,26 @@ CUpti_ActivityDevice5 DeviceRecord(const Device& device) {
   record.isCudaVisible = 1;
   std::memcpy(&record.uuid, &p.uuid, sizeof record.uuid);
   record.name = kDeviceName;
+  if (device.config().mig != 0) {
+    record.isMigEnabled = 1;
+    record.gpuInstanceId = 3;
+    record.computeInstanceId = 0;
+    record.migUuid = record.uuid;
+    record.migUuid.bytes[15] = static_cast<char>(record.uuid.bytes[15] ^ 0x55);
+    record.name = kMigDeviceName;
+  }
+  return record;
+}
+
+CUpti_ActivityContext3 ContextRecord(const GreenContext& context) {
+  auto record = Blank<CUpti_ActivityContext3>(CUPTI_ACTIVITY_KIND_CONTEXT);
+  record.contextId = context.id;
+  record.deviceId = context.device;
+  record.computeApiKind = CUPTI_ACTIVITY_COMPUTE_API_CUDA;
+  record.nullStreamId = 7;
+  record.parentContextId = Simulator::Get().device(static_cast<int>(context.device))->context_id();
+  record.isGreenContext = 1;
+  record.numMultiprocessors = static_cast<uint16_t>(context.multiprocessors);
   return record;
 }
 
@@ -226,7 +248,8 @@ CUpti_ActivityContext3 ContextRecord(const Device& device) {
   auto record = Blank<CUpti_ActivityContext3>(CUPTI_ACTIVITY_KIND_CONTEXT);
   record.contextId = device.context_id();
   record.deviceId = static_cast<uint32_t>(device.ordinal());
-  record.computeApiKind = CUPTI_ACTIVITY_COMPUTE_API_CUDA;
+  record.computeApiKind =
+      device.config().mps != 0 ? CUPTI_ACTIVITY_COMPUTE_API_CUDA_MPS : CUPTI_ACTIVITY_COMPUTE_API_CUDA;
   record.nullStreamId = 7;
   record.parentContextId = CUPTI_INVALID_CONTEXT_ID;
   record.numMultiprocessors = static_cast<uint16_t>(device.config().sm_count);

@@ -26,6 +26,7 @@ CUpti_ActivityOverhead3 OverheadRecord(CUpti_ActivityOverheadKind kind, uint64_t
                                        uint32_t thread_id, uint32_t correlation_id);
 CUpti_ActivityDevice5 DeviceRecord(const Device& device);
 CUpti_ActivityContext3 ContextRecord(const Device& device);
+CUpti_ActivityContext3 ContextRecord(const GreenContext& context);
 CUpti_ActivityStream StreamRecord(const StreamInfo& stream, uint32_t context_id, uint32_t correlation_id);
 CUpti_ActivityStream StreamRecord(const Stream& stream, uint32_t correlation_id);
 

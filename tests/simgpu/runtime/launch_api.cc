@@ -1,5 +1,6 @@
 // Kernel launches. The kernel does nothing; its modelled time passes on the stream.
 #include "runtime_impl.h"
+#include "tests/simgpu/core/first_use.h"
 #include "tests/simgpu/runtime/entry.h"
 #include "tests/simgpu/runtime/nested_driver_call.h"
 
@@ -13,6 +14,7 @@ cudaError_t Launch(const Kernel* kernel, dim3 grid, dim3 block, void** args, siz
   if (ToExtent(grid).Count() == 0 || ToExtent(block).Count() == 0) return cudaErrorInvalidConfiguration;
   Stream* stream = FindStream(handle);
   if (const cudaError_t error = CheckLegacyStream(stream); error != cudaSuccess) return error;
+  LoadAtFirstUse(kernel);
   KernelWork work;
   work.kernel = kernel;
   work.grid = ToExtent(grid);
