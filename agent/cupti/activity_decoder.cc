@@ -23,6 +23,9 @@ constexpr uint64_t kClockMarginNs = 1'000'000;
 // The same for a record against its own launch. An H200 was seen 9 us off.
 constexpr uint64_t kLaunchMarginNs = 100'000;
 
+// The collector closes a step without the records that come later than this, and corrects it when they do.
+constexpr uint64_t kLateNs = 2'000'000'000;
+
 uint64_t TicksPerNsQ20() {
   const uint64_t ticks_per_ns = g_ticks_per_ns_q20.load(std::memory_order_relaxed);
   return ticks_per_ns != 0 ? ticks_per_ns : uint64_t{1} << 20;
@@ -165,6 +168,7 @@ bool ActivityDecoder::CheckTimes(uint64_t start, uint64_t end, uint32_t correlat
     Count(Counter::kGpuBeforeLaunch);
     return false;
   }
+  if (end_ns + kLateNs < now.ns) Count(Counter::kGpuLate);
   *span = {begin_ns, end_ns - begin_ns};
   return true;
 }

@@ -76,6 +76,15 @@ TEST_F(Decoder, Kernel_BecomesAGpuOperation) {
   EXPECT_EQ(Fake().strings[0], "_Z4gemmv");
 }
 
+TEST_F(Decoder, RecordSecondsAfterItsWork_CountsAsLateAndIsKept) {
+  bytes_.Add(Kernel());
+  EXPECT_EQ(decoder_.Decode(bytes_.data(), bytes_.size(), kEnd + 2'000'000'000), 1u);
+  EXPECT_EQ(Fake().CountOf(wire::Counter::kGpuLate), 0u);
+  EXPECT_EQ(decoder_.Decode(bytes_.data(), bytes_.size(), kEnd + 2'000'000'001), 1u);
+  EXPECT_EQ(Fake().CountOf(wire::Counter::kGpuLate), 1u);
+  EXPECT_EQ(records().size(), 2u);
+}
+
 TEST_F(Decoder, ShapesOn_GoIntoTheUpperHalf) {
   decoder_.SetShapes(true);
   bytes_.Add(Kernel());

@@ -130,7 +130,15 @@ TEST(CuptiTrouble, NeverDelivered_LeavesItsCallsWithoutWorkAndNothingElse) {
   const Received received = DecodeWithFault("never_delivered:2");
   ASSERT_EQ(received.exit_code, 0) << received.output;
   EXPECT_LT(received.ops.size(), EnqueuingCalls(received));
+  EXPECT_GT(CounterOf(received, Counter::kCuptiBuffersWithheld), 0u);
   ExpectPlausibleTimes(received);
+}
+
+TEST(CuptiTrouble, FlushThatTakesTooLong_HoldsTheEndUpOnceAndIsCounted) {
+  const Received received = DecodeWithFault("slow_flush:3000");
+  ASSERT_EQ(received.exit_code, 0) << received.output;
+  EXPECT_TRUE(received.goodbye);
+  EXPECT_EQ(CounterOf(received, Counter::kFinalFlushTimeouts), 1u);
 }
 
 TEST(CuptiTrouble, KernelThatNeverEnds_HoldsNothingUpAtTheEnd) {

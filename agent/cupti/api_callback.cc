@@ -4,6 +4,7 @@
 #include "agent/cuda/call_record.h"
 #include "agent/cuda/call_table.h"
 #include "agent/cuda/capture_state.h"
+#include "agent/cupti/callback_cost.h"
 #include "agent/cupti/session_state.h"
 
 namespace stallscope::agent {
@@ -26,7 +27,7 @@ void CUPTIAPI OnCuptiCallback(void*, CUpti_CallbackDomain domain, CUpti_Callback
   const wire::CudaDomain our_domain =
       domain == CUPTI_CB_DOMAIN_RUNTIME_API ? wire::CudaDomain::kRuntime : wire::CudaDomain::kDriver;
   const CudaCallInfo* call = FindCudaCall(our_domain, callback_id);
-  if (call == nullptr) return;
+  if (call == nullptr) return NoteUnlistedCallback();
   const int saved_errno = errno;
   const auto* api = static_cast<const CUpti_CallbackData*>(data);
   // What this costs the program: one call in so many is measured for all of them.
@@ -48,7 +49,8 @@ void CUPTIAPI OnCuptiCallback(void*, CUpti_CallbackDomain domain, CUpti_Callback
     if (__builtin_expect(g_cupti_session.finalize_wanted.load(std::memory_order_relaxed), 0)) Finalize();
   }
   if (measured) {
-    g_cupti_session.callback_ticks.fetch_add((Ticks() - begin_ticks) * CuptiSession::kMeasureOneIn,
+    const uint64_t around_ticks = g_cupti_session.callback_cost_ticks.load(std::memory_order_relaxed);
+    g_cupti_session.callback_ticks.fetch_add((Ticks() - begin_ticks + around_ticks) * CuptiSession::kMeasureOneIn,
                                              std::memory_order_relaxed);
   }
   errno = saved_errno;

@@ -46,6 +46,7 @@ class CostGovernor {
   void AskForWindow(uint64_t length_ns) noexcept { asked_window_ns_ = length_ns; }
 
   Decision Look(const Observed& observed) noexcept;
+  wire::Level asked() const noexcept { return asked_; }
 
  private:
   void MeasureCost(const Observed& observed, uint64_t passed_ns) noexcept;

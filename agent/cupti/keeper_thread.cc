@@ -40,12 +40,13 @@ void Wake(std::atomic<uint32_t>* word) noexcept {
 bool HasKeeper() noexcept { return g_keeper_pid.load(std::memory_order_acquire) == RawSyscall(SYS_getpid); }
 
 template <typename Reached>
-void WaitUntil(std::atomic<uint32_t>* word, uint64_t timeout_ns, Reached reached) noexcept {
+bool WaitUntil(std::atomic<uint32_t>* word, uint64_t timeout_ns, Reached reached) noexcept {
   const uint64_t deadline_ns = MonotonicNs() + timeout_ns;
   for (;;) {
     const uint32_t value = word->load(std::memory_order_acquire);
     const uint64_t now_ns = MonotonicNs();
-    if (reached(value) || now_ns >= deadline_ns) return;
+    if (reached(value)) return true;
+    if (now_ns >= deadline_ns) return false;
     Wait(word, value, deadline_ns - now_ns);
   }
 }
@@ -103,22 +104,22 @@ bool IsKeeper() noexcept {
          pthread_equal(g_keeper.load(std::memory_order_relaxed), pthread_self()) != 0;
 }
 
-void RunKeeperRound(uint64_t timeout_ns) noexcept {
-  if (!HasKeeper() || g_finished.load(std::memory_order_acquire) != 0) return;
+bool RunKeeperRound(uint64_t timeout_ns) noexcept {
+  if (!HasKeeper() || g_finished.load(std::memory_order_acquire) != 0) return true;
   // The round that runs now may have begun too early; the one after it has not.
   const uint32_t begin = g_rounds.load(std::memory_order_acquire);
-  WaitUntil(&g_rounds, timeout_ns, [begin](uint32_t rounds) {
+  return WaitUntil(&g_rounds, timeout_ns, [begin](uint32_t rounds) {
     if (rounds - begin >= 2) return true;
     WakeKeeper();
     return false;
   });
 }
 
-void FinishKeeper(uint64_t timeout_ns) noexcept {
-  if (!HasKeeper()) return;
+bool FinishKeeper(uint64_t timeout_ns) noexcept {
+  if (!HasKeeper()) return true;
   g_wanted.fetch_or(kFinalWanted, std::memory_order_release);
   Wake(&g_wanted);
-  WaitUntil(&g_finished, timeout_ns, [](uint32_t finished) { return finished != 0; });
+  return WaitUntil(&g_finished, timeout_ns, [](uint32_t finished) { return finished != 0; });
 }
 
 }  // namespace stallscope::agent

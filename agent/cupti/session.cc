@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/cuda/call_record.h"
+#include "agent/cupti/callback_cost.h"
 #include "agent/cupti/cost_governor.h"
 #include "agent/cupti/keeper_thread.h"
 #include "agent/cupti/mps.h"
@@ -76,6 +77,16 @@ void LookForTakeover(uint64_t now_ns) noexcept {
   GiveUpBuffers();
 }
 
+void MeasureCallbacks() noexcept {
+  CuptiSession& session = g_cupti_session;
+  if (!session.callback_cost_wanted) return;
+  session.callback_cost_wanted = false;
+  session.callback_cost_ns = MeasureCallbackCost();
+  const uint64_t ticks =
+      (uint64_t{session.callback_cost_ns} * g_ticks_per_ns_q20.load(std::memory_order_relaxed)) >> 20;
+  session.callback_cost_ticks.store(static_cast<uint32_t>(ticks), std::memory_order_relaxed);
+}
+
 // How much detail the program can afford now.
 void Govern(uint64_t now_ns) noexcept {
   static CostGovernor governor;
@@ -101,9 +112,14 @@ void Govern(uint64_t now_ns) noexcept {
                      ns_of(session.callback_ticks.load(std::memory_order_relaxed)), launches.count,
                      ns_of(launches.ticks), unlearned});
   ApplyDetail({now.level, now.gpu_records, now.window});
+  const auto why = now.reason == CostGovernor::Reason::kAsked ? Governed::Why::kAsAsked
+                   : now.gpu_records                          ? Governed::Why::kLessDetail
+                                                              : Governed::Why::kNoGpuRecords;
+  ShowGoverned({why, static_cast<uint8_t>(governor.asked()), now.window, now.cost_ppm, orders.limit_ppm,
+                session.callback_cost_ns});
   if (!asked && (now.level != before.level || now.gpu_records != before.gpu_records)) {
-    char why[96];
-    Text text(why, sizeof(why));
+    char reason[96];
+    Text text(reason, sizeof(reason));
     if (now.reason == CostGovernor::Reason::kCost) {
       text.Add(now.gpu_records ? "" : "no GPU records: ")
           .Add("cost over the limit of ")
@@ -112,7 +128,7 @@ void Govern(uint64_t now_ns) noexcept {
     } else {
       text.Add("as asked for");
     }
-    ShowLevel(static_cast<uint8_t>(now.level), why);
+    ShowLevel(static_cast<uint8_t>(now.level), reason);
   }
   before = now;
 }
@@ -140,6 +156,7 @@ void Round(uint64_t now_ns) noexcept {
       Subscribe(true);
       return;
     case CuptiPhase::kActive:
+      MeasureCallbacks();
       Govern(now_ns);
       FlushCupti();
       LookForTakeover(now_ns);
@@ -149,11 +166,22 @@ void Round(uint64_t now_ns) noexcept {
   }
 }
 
+// Buffers that came back neither in the last flush nor before it.
+void CountWithheld() noexcept {
+  if (const uint32_t buffers = g_cupti_session.pool.Outstanding(); buffers != 0) {
+    Count(wire::Counter::kCuptiBuffersWithheld, buffers);
+  }
+}
+
 void FinalRound() noexcept {
   CuptiSession& session = g_cupti_session;
   if (Phase() != CuptiPhase::kActive) return;
   const OwnCudaCalls own;
-  if (!g_detach_wanted.load(std::memory_order_acquire)) return FlushCupti(true);
+  if (!g_detach_wanted.load(std::memory_order_acquire)) {
+    FlushCupti(true);
+    CountWithheld();
+    return;
+  }
   const char* finalize = STALLSCOPE_REAL(getenv)("STALLSCOPE_CUPTI_FINALIZE");
   if (finalize != nullptr && strcmp(finalize, "1") == 0) {
     // CUPTI wants to be ended from the end of a CUDA call: the subscription stays until one comes (api_callback.cc).
@@ -163,7 +191,15 @@ void FinalRound() noexcept {
     return;
   }
   LetGoOfCupti(nullptr);
+  CountWithheld();
   session.phase.store(CuptiPhase::kGone, std::memory_order_release);
+}
+
+// On a thread that ends the process, or the agent's work in it. Whoever comes second after a time-out does not wait again.
+void LastFlush() noexcept {
+  static std::atomic<bool> given_up{false};
+  if (FinishKeeper(given_up.load(std::memory_order_relaxed) ? 0 : kFinalFlushNs)) return;
+  if (!given_up.exchange(true, std::memory_order_relaxed)) Count(wire::Counter::kFinalFlushTimeouts);
 }
 
 // On the thread that ends the process, or makes it another program: CUPTI's last records go into the rings before the
@@ -171,9 +207,9 @@ void FinalRound() noexcept {
 void BeforeGoodbyeIsSaid(bool exec) noexcept {
   if (!Usable()) return;
   if (exec) {
-    RunKeeperRound(kFinalFlushNs);
+    if (!RunKeeperRound(kFinalFlushNs)) Count(wire::Counter::kFinalFlushTimeouts);
   } else {
-    FinishKeeper(kFinalFlushNs);
+    LastFlush();
   }
 }
 
@@ -186,7 +222,7 @@ void LevelChangedTo(uint8_t) noexcept {
 void Detach() noexcept {
   if (!Usable()) return;
   g_detach_wanted.store(true, std::memory_order_release);
-  FinishKeeper(kFinalFlushNs);
+  LastFlush();
 }
 
 }  // namespace
@@ -247,7 +283,7 @@ void ReopenCupti() noexcept {
 }
 
 void FinishCupti() noexcept {
-  if (Usable()) FinishKeeper(kFinalFlushNs);
+  if (Usable()) LastFlush();
 }
 
 const char* CuptiCallName(wire::CudaDomain domain, uint16_t callback_id) noexcept {

@@ -37,7 +37,10 @@ struct CuptiSession {
   // A flush may make a record of itself, for which CUPTI wants a buffer: on the keeper's thread, and it says nothing.
   std::atomic<uint64_t> requests_of_keeper{0};
   static constexpr uint32_t kMeasureOneIn = 64;
-  std::atomic<uint64_t> callback_ticks{0};  // spent in our callbacks, estimated from one in so many
+  std::atomic<uint64_t> callback_ticks{0};  // spent in our callbacks and around them, estimated from one in so many
+  bool callback_cost_wanted = false;        // this subscription's has not been measured
+  uint32_t callback_cost_ns = 0;            // what CUPTI itself spends around one (callback_cost.h); 0: not known
+  std::atomic<uint32_t> callback_cost_ticks{0};
   std::atomic<bool> finalize_wanted{false};
 };
 extern CuptiSession g_cupti_session;

@@ -1,5 +1,5 @@
 stallscope_agent_sources(activity_buffers.cc activity_decoder.cc activity_kinds.cc api_callback.cc buffer_pool.cc
-  code_records.cc memory_records.cc mps.cc
+  callback_cost.cc code_records.cc memory_records.cc mps.cc
   cost_governor.cc cupti_interface.cc cupti_library.cc keeper_thread.cc library_clock.cc linked_clients.cc name_ids.cc other_clients.cc
   other_clients_hooks.cc process_end.cc record_sizes.cc session.cc subscription.cc)
 
@@ -17,6 +17,14 @@ if(BUILD_TESTING)
          ${_cupti}/../cuda/fake_agent.cc
     LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})
   target_compile_definitions(agent_cupti_test PRIVATE
+    STALLSCOPE_REAL_CUPTI="${CUPTI_INCLUDE_DIR}/../lib/libcupti.so.13")
+  # What a kernel record costs, with the agent's own recording code and optimisation.
+  stallscope_bench(kernel_record_bench
+    SRCS ${_cupti}/kernel_record_bench.cc ${_cupti}/activity_decoder.cc ${_cupti}/memory_records.cc ${_cupti}/code_records.cc
+         ${_cupti}/record_sizes.cc ${_cupti}/name_ids.cc ${_cupti}/library_clock.cc
+    LIBS stallscope_agent_parts stallscope_cuda_headers ${CMAKE_DL_LIBS})
+  target_compile_options(kernel_record_bench PRIVATE -O2)
+  target_compile_definitions(kernel_record_bench PRIVATE
     STALLSCOPE_REAL_CUPTI="${CUPTI_INCLUDE_DIR}/../lib/libcupti.so.13")
 
   stallscope_program(cupti_holder SRCS ${_cupti}/cupti_holder.cc

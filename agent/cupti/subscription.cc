@@ -161,6 +161,7 @@ void Subscribe(bool returned) noexcept {
   // Devices first, so that their names are known before their work; what exists already is told at once.
   CheckCupti(cupti.EnableAndDump(CUPTI_ACTIVITY_KIND_DEVICE));
   CheckCupti(cupti.EnableAndDump(CUPTI_ACTIVITY_KIND_CONTEXT));
+  session.callback_cost_wanted = true;
   session.phase.store(CuptiPhase::kActive, std::memory_order_release);
   ApplyDetail({CurrentLevel()});
   ReportState(returned ? kStateCuptiReturned : kStateCuptiActive, cupti.version(),

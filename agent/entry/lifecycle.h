@@ -82,6 +82,17 @@ void ShowLevel(uint8_t level, const char* why) noexcept;
 // How far times of GPU records may be off, for Clock frames; 0: they come from our own clock. Any agent thread.
 void SetGpuClockUncertainty(uint64_t uncertainty_ns) noexcept;
 
+// What the cost governor does, for Health; as stallscope.v1.Health.Governor. Written by the keeper, read by the streaming
+// thread, which may see a mixture of two for one report.
+struct Governed {
+  enum class Why : uint8_t { kAsAsked = 0, kLessDetail = 1, kNoGpuRecords = 2 };
+  Why why;
+  uint8_t asked_level;
+  bool node_window;
+  uint32_t cost_ppm, limit_ppm, callback_ns;  // limit 0: nothing is governed
+};
+void ShowGoverned(const Governed& governed) noexcept;
+
 // Called before the process says goodbye, on the thread that ends it: `exec` false when it ends (exit, _exit, the last
 // destructors), true before an exec, which may still fail. At most 8 of them; each must return soon. cupti: the last
 // flush.

@@ -1,10 +1,14 @@
 // The activity API of the process: functions without a subscriber.
 #include <cupti.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tests/simgpu/core/graph.h"
 #include "tests/simgpu/cupti/activity_functions.h"
 #include "tests/simgpu/cupti/buffers.h"
 #include "tests/simgpu/cupti/client.h"
+#include "tests/simgpu/cupti/faults.h"
 #include "tests/simgpu/cupti/hooks.h"
 #include "tests/simgpu/cupti/layout.h"
 #include "tests/simgpu/cupti/next_record.h"
@@ -91,6 +95,10 @@ SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableCudaEventDeviceTimestamps(
 
 SIMGPU_EXPORT CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
   bool registered = false;
+  if (simgpu::cupti::FaultOn(simgpu::cupti::Fault::kSlowFlush)) {
+    const uint64_t milliseconds = simgpu::cupti::ActiveFaults().Parameter(simgpu::cupti::Fault::kSlowFlush);
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  }
   const uint64_t begin_stamp_ns = simgpu::cupti::StampNow();
   const bool forced = (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0;
   Clients::Get().Each([&registered, forced](Client& client) {

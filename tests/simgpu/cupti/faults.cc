@@ -32,6 +32,7 @@ constexpr FaultName kNames[] = {
     {"zero_graph_ids", Fault::kZeroGraphIds, 0},
     {"recycled_graph_ids", Fault::kRecycledGraphIds, 2},
     {"null_buffer_crash", Fault::kNullBufferCrash, 0},
+    {"slow_flush", Fault::kSlowFlush, 3000},
 };
 
 void ApplyFault(std::string_view text, FaultSet* faults, std::string* complaints) {

@@ -27,8 +27,9 @@ enum class Fault : uint8_t {
   kZeroGraphIds,
   kRecycledGraphIds,
   kNullBufferCrash,
+  kSlowFlush,
 };
-inline constexpr int kFaultCount = 17;
+inline constexpr int kFaultCount = 18;
 
 struct FaultSet {
   uint32_t bits = 0;

@@ -152,6 +152,22 @@ TEST(CuptiFaultDeathTest, ClockJump_MovesTheBaseOnce) {
       "jumps 1");
 }
 
+TEST(CuptiFaultDeathTest, SlowFlush_TakesAsLongAsItWasTold) {
+  ExpectSays(
+      "slow_flush:30",
+      [] {
+        Enable({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
+        LaunchAndWait(1);
+        timespec before, after;
+        clock_gettime(CLOCK_MONOTONIC, &before);
+        const size_t kernels = FlushedKernels().size();
+        clock_gettime(CLOCK_MONOTONIC, &after);
+        const int64_t ms = (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1'000'000;
+        std::fprintf(stderr, "%zu kernel, %s", kernels, ms >= 29 ? "late" : "at once");
+      },
+      "1 kernel, late");
+}
+
 TEST(CuptiFaultDeathTest, LostBuffers_ComeBackEmptyAndCounted) {
   ExpectSays(
       "lost_buffers:2",
