@@ -24,11 +24,11 @@ void WakeKeeper() noexcept;
 // True on the keeper itself.
 bool IsKeeper() noexcept;
 
-// Runs a round now and waits for its end, at most `timeout_ns`.
-void RunKeeperRound(uint64_t timeout_ns) noexcept;
+// Runs a round now and waits for its end, at most `timeout_ns`. False: it took longer.
+bool RunKeeperRound(uint64_t timeout_ns) noexcept;
 
 // The process ends: one last round, after which the thread never does anything again. Waits for it, at most
-// `timeout_ns`. Does nothing in a forked child or when the thread was never started.
-void FinishKeeper(uint64_t timeout_ns) noexcept;
+// `timeout_ns`; false: it took longer. Does nothing in a forked child or when the thread was never started.
+bool FinishKeeper(uint64_t timeout_ns) noexcept;
 
 }  // namespace stallscope::agent
