@@ -16,6 +16,9 @@ constinit std::atomic<BeforeGoodbye> g_before_goodbye[kMostListeners] = {};
 
 constinit std::atomic<uint32_t> g_cost_limit_ppm{10'000}, g_node_window_ms{0};
 constinit std::atomic<uint64_t> g_gpu_clock_uncertainty_ns{0};
+// why, asked level and window in bytes 0 to 2; cost and limit; callback.
+constinit std::atomic<uint32_t> g_governed_how{0}, g_governed_callback_ns{0};
+constinit std::atomic<uint64_t> g_governed_cost{0};
 
 template <typename Function>
 void Register(std::atomic<Function>* table, Function function) noexcept {
@@ -69,6 +72,22 @@ void SetGpuClockUncertainty(uint64_t uncertainty_ns) noexcept {
   g_gpu_clock_uncertainty_ns.store(uncertainty_ns, std::memory_order_relaxed);
 }
 uint64_t GpuClockUncertaintyNs() noexcept { return g_gpu_clock_uncertainty_ns.load(std::memory_order_relaxed); }
+
+void ShowGoverned(const Governed& governed) noexcept {
+  const uint32_t how = static_cast<uint32_t>(governed.why) | uint32_t{governed.asked_level} << 8 |
+                       (governed.node_window ? 1u << 16 : 0);
+  g_governed_how.store(how, std::memory_order_relaxed);
+  g_governed_callback_ns.store(governed.callback_ns, std::memory_order_relaxed);
+  g_governed_cost.store(uint64_t{governed.limit_ppm} << 32 | governed.cost_ppm, std::memory_order_relaxed);
+}
+
+Governed ShownGoverned() noexcept {
+  const uint32_t how = g_governed_how.load(std::memory_order_relaxed);
+  const uint64_t cost = g_governed_cost.load(std::memory_order_relaxed);
+  return {static_cast<Governed::Why>(how & 0xff), static_cast<uint8_t>(how >> 8),
+          (how >> 16) != 0,                       static_cast<uint32_t>(cost),
+          static_cast<uint32_t>(cost >> 32),      g_governed_callback_ns.load(std::memory_order_relaxed)};
+}
 
 void RunStreamingRounds(uint64_t now_ns) noexcept {
   for (auto& entry : g_rounds) {

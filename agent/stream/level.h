@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "agent/entry/lifecycle.h"
+
 namespace stallscope::agent {
 
 // stallscope.v1.State.What
@@ -18,6 +20,9 @@ void SetLevel(uint8_t level) noexcept;
 void SetCostOrders(uint32_t limit_ppm, uint32_t node_window_ms) noexcept;
 
 uint64_t GpuClockUncertaintyNs() noexcept;
+
+// What ShowGoverned was last told.
+Governed ShownGoverned() noexcept;
 
 // Runs what AddStreamingRound registered. Streaming thread.
 void RunStreamingRounds(uint64_t now_ns) noexcept;

@@ -76,6 +76,16 @@ void Streamer::WriteHealth(uint64_t now_ns) noexcept {
   output_.Uint(7, ClockNs(CLOCK_PROCESS_CPUTIME_ID));
   output_.Uint(8, socket_bytes_);
   output_.Uint(9, header->control.load(std::memory_order_relaxed) & 0xff);
+  if (const Governed governed = ShownGoverned(); governed.limit_ppm != 0) {
+    const uint64_t governor = output_.BeginMessage(11);
+    output_.Uint(1, static_cast<uint32_t>(governed.why));
+    output_.Uint(2, governed.asked_level);
+    output_.Uint(3, governed.cost_ppm);
+    output_.Uint(4, governed.limit_ppm);
+    output_.Uint(5, governed.node_window ? 1 : 0);
+    output_.Uint(6, governed.callback_ns);
+    output_.EndMessage(governor);
+  }
   output_.EndMessage(health);
   output_.EndFrame(frame);
 }
