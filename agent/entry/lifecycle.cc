@@ -19,8 +19,8 @@
 #include "agent/stacks/stacks.h"
 #include "agent/stream/hello.h"
 #include "agent/stream/streaming.h"
-
 #include "proto/wire/attach.h"
+
 namespace stallscope::agent {
 namespace {
 
@@ -31,12 +31,12 @@ constinit uint32_t g_epoch_count = 0;
 constinit SharedMemory g_memory = {};
 constinit OwnFd g_memfd = {};
 constinit bool g_has_sanitizer_thread = false;
-
 constinit const char* g_why_off = nullptr;
 // From `stallscope attach`.
 constinit char g_attached_socket[112] = {};
 constinit uint32_t g_attached_level_plus_one = 0;
 constinit bool g_was_attached = false;
+
 bool EpochIsZero() noexcept { return g_epoch->epoch.load(std::memory_order_acquire) == 0; }
 
 void ApplyEnvironment(wire::Header* header) noexcept {
@@ -53,20 +53,20 @@ void ApplyEnvironment(wire::Header* header) noexcept {
   if (const char* text = STALLSCOPE_REAL(getenv)("STALLSCOPE_WAIT_THRESHOLD_NS")) {
     header->wait_threshold_ns.store(static_cast<uint32_t>(strtoul(text, nullptr, 10)), std::memory_order_relaxed);
   }
+  if (g_attached_level_plus_one > 1) {
+    header->control.store((g_attached_level_plus_one - 1) | wire::kControlRecording, std::memory_order_relaxed);
+  }
 }
 
 bool MakeMemory() noexcept {
   SharedMemory memory;
-  if (g_attached_level_plus_one > 1) {
-    header->control.store((g_attached_level_plus_one - 1) | wire::kControlRecording, std::memory_order_relaxed);
-  }
   if (const char* why = CreateSharedMemory(MonotonicNs(), &memory)) {
     Log("not tracing this process:", why);
+    g_why_off = why;
     return false;
   }
   StartClock(memory.header, g_epoch_count == 0 ? TscIsTrustworthy() : g_use_tsc);
   if (g_epoch_count == 0) {
-    g_why_off = why;
     ApplyEnvironment(memory.header);
   } else {
     // A child goes on with what the parent was told.
@@ -85,19 +85,19 @@ void SetUpFirstTime() noexcept {
   g_has_sanitizer_thread = ModuleLoaded("libtsan.so");
   // A setuid program does not take orders from its caller's environment, and neither do we.
   if (getauxval(AT_SECURE) != 0 || !CreateEpochPage() || !MakeMemory()) {
+    if (g_why_off == nullptr) g_why_off = "a privileged program, or a kernel before 4.14";
+    SetAgentState(static_cast<uint32_t>(wire::AgentState::kOff));
     g_set_up.store(kOff, std::memory_order_release);
     return;
   }
   LookForSimulatedGpu();
-    if (g_why_off == nullptr) g_why_off = "a privileged program, or a kernel before 4.14";
-    SetAgentState(static_cast<uint32_t>(wire::AgentState::kOff));
   LookForPython();
   g_set_up.store(kReady, std::memory_order_release);
+  SetAgentState(static_cast<uint32_t>(wire::AgentState::kRecording));
   Log("recording, threshold ns", nullptr, g_header->wait_threshold_ns.load(std::memory_order_relaxed));
   SayHelloWithoutThread();
 }
 
-  SetAgentState(static_cast<uint32_t>(wire::AgentState::kRecording));
 // A child of fork, whichever way it was made: a new process with its own memory, identity and connection.
 void BeReborn() noexcept {
   g_forked_child = true;
@@ -124,11 +124,6 @@ __attribute__((destructor)) void OnUnload() { SayGoodbye(/*exec=*/false); }
 
 }  // namespace
 
-const OwnFd& SharedMemoryFd() noexcept { return g_memfd; }
-
-bool HasSanitizerThread() noexcept { return g_has_sanitizer_thread; }
-
-bool IsThisProcess() noexcept {
 // Read by the injector from outside.
 extern "C" {
 __attribute__((visibility("default"))) constinit std::atomic<uint32_t> stallscope_agent_state{0};
@@ -145,6 +140,11 @@ const char* AttachedSocketPath() noexcept { return g_attached_socket; }
 bool WasAttached() noexcept { return g_was_attached; }
 const char* WhyOff() noexcept { return IsOff() ? g_why_off : nullptr; }
 
+const OwnFd& SharedMemoryFd() noexcept { return g_memfd; }
+
+bool HasSanitizerThread() noexcept { return g_has_sanitizer_thread; }
+
+bool IsThisProcess() noexcept {
   return !EpochIsZero() && !g_confined.load(std::memory_order_relaxed) &&
          g_header->pid == static_cast<uint32_t>(RawSyscall(SYS_getpid));
 }

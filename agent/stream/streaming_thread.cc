@@ -116,10 +116,10 @@ bool Serve(uint32_t request, uint64_t now_ns) noexcept {
     case kResume:
       g_streamer.Disconnect(now_ns);
       break;
-    default:
     case kDetach:
       g_streamer.Detach();  // the loop sees it
       break;
+    default:
       break;
   }
   Done();
@@ -147,8 +147,8 @@ void Loop() noexcept {
     if (g_streamer.detached()) {
       g_streamer.Finish(MonotonicNs() + kGoodbyeNs, /*goodbye=*/true, false);
       g_detached = true;
-      return;
       SetAgentState(static_cast<uint32_t>(wire::AgentState::kDetached));
+      return;
     }
     // As rarely as the rings allow: a few large frames cost less than many small ones, on this thread and on the wire, and
     // few bursts of ours disturb the server's threads less than many. At once down to 5 ms when a ring fills up or the
@@ -323,7 +323,6 @@ void ResumeAfterFailedExec() noexcept {
   SayHelloWithoutThread();
 }
 
-void ForgetParentStream() noexcept {
 bool DetachFromHere(uint64_t timeout_ns) noexcept {
   if (g_detached) return true;
   const uint64_t deadline_ns = MonotonicNs() + timeout_ns;
@@ -369,6 +368,7 @@ bool HasDetached() noexcept { return g_detached; }
 // Of a running thread's connection only as much as that it has said hello once.
 bool ConnectedToCollector() noexcept { return g_quiet_connection.open() || (StreamingStarted() && g_hellos > 0); }
 
+void ForgetParentStream() noexcept {
   CloseParentsConnection();
   // The parent's thread is not here; its memory is, and serves the child's own.
   if (g_thread_state.load(std::memory_order_relaxed) != kNone) g_streamer.Destroy();
