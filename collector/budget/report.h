@@ -29,6 +29,7 @@ struct BlockedThread {  // who is stuck now, from the current-wait slots
   std::string thread_name, call;
   uint64_t object = 0;
   int64_t for_ns = 0;
+  std::string where;  // the functions it was called from, innermost first; "" when no stack was taken
 };
 
 struct LineReport {

@@ -81,6 +81,21 @@ uint32_t RecordPacker::Shape(uint32_t id, v1::Intern* intern) {
   return id;
 }
 
+// A provisional number means nothing to a reader of the memory.
+uint32_t RecordPacker::Stack(uint32_t id, v1::Intern* intern) {
+  if (id == 0 || (id & wire::kStackPending) != 0 || id >= kIdLimit) return 0;
+  if (stacks_.contains(id) || registry_->Stack(id) != nullptr) return id;
+  const std::optional<StackInfo> stack = image_->ReadStack(id);
+  if (!stack.has_value()) return id;  // calls from one place are still seen to be that
+  stacks_.insert(id);
+  v1::Intern::Stack* message = intern->add_stacks();
+  message->set_id(id);
+  message->mutable_frames()->Add(stack->frames.begin(), stack->frames.end());
+  message->set_generation(stack->generation);
+  message->set_cut(stack->cut);
+  return id;
+}
+
 void RecordPacker::Pack(const std::vector<RawRecord>& records, const ShmClock& clock, v1::Intern* intern,
                         v1::Batch* batch) {
   if (records.empty()) return;
@@ -101,7 +116,7 @@ void RecordPacker::Pack(const std::vector<RawRecord>& records, const ShmClock& c
         group->add_result(record.result);
         group->add_count(static_cast<uint32_t>(record.detail));
         group->add_timeout_ns(record.argument == wire::kNoTimeout ? 0 : record.argument + 1);
-        group->add_stack(record.stack);
+        group->add_stack(Stack(record.stack, intern));
         break;
       }
       case wire::RecordKind::kWake: {
@@ -111,7 +126,7 @@ void RecordPacker::Pack(const std::vector<RawRecord>& records, const ShmClock& c
         group->add_object(ObjectId(record.object, intern));
         group->add_woken_tid(static_cast<uint32_t>(record.argument));
         group->add_fd_plus_one(static_cast<uint32_t>(record.detail));
-        group->add_stack(record.stack);
+        group->add_stack(Stack(record.stack, intern));
         break;
       }
       case wire::RecordKind::kCudaCall: {
@@ -128,7 +143,7 @@ void RecordPacker::Pack(const std::vector<RawRecord>& records, const ShmClock& c
         group->add_copy_kind(record.detail >> 16 & 0xff);
         group->add_flags(record.detail >> 24 & 0xff);
         group->add_result(record.result);
-        group->add_stack(record.stack);
+        group->add_stack(Stack(record.stack, intern));
         break;
       }
       case wire::RecordKind::kGpuOp: {

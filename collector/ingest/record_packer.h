@@ -35,11 +35,12 @@ class RecordPacker {
   uint32_t ObjectId(uint64_t value, v1::Intern* intern);
   uint32_t Text(uint32_t id, v1::Intern* intern);
   uint32_t Shape(uint32_t id, v1::Intern* intern);
+  uint32_t Stack(uint32_t id, v1::Intern* intern);
 
   const ProcessRegistry* const registry_;
   const ShmImage* const image_;
   absl::flat_hash_map<uint64_t, uint32_t> objects_;
-  absl::flat_hash_set<uint32_t> shapes_;
+  absl::flat_hash_set<uint32_t> shapes_, stacks_;
   uint32_t next_object_ = kFirstCollectorId;
   uint64_t unknown_records_ = 0;
 };

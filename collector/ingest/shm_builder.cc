@@ -34,6 +34,7 @@ ShmBuilder::ShmBuilder(const Sizes& sizes) : fd_(memfd_create("stallscope-test",
   const uint64_t strings = place(uint64_t{sizes.string_capacity} * sizeof(uint32_t) + sizes.string_bytes);
   const uint64_t rings = place(uint64_t{sizes.slots} * sizes.ring_records * sizeof(wire::Record));
   const uint64_t big_rings = place(uint64_t{sizes.big_rings} * sizes.big_ring_records * sizeof(wire::Record));
+  const uint64_t stacks = place(uint64_t{sizes.stacks} * sizeof(wire::StackEntry) + uint64_t{sizes.stack_frames} * 8);
   bytes_ = at;
   Require(ftruncate(fd_, static_cast<off_t>(bytes_)) == 0);
   Require(fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
@@ -55,6 +56,10 @@ ShmBuilder::ShmBuilder(const Sizes& sizes) : fd_(memfd_create("stallscope-test",
   header_->ring_records = sizes.ring_records;
   header_->big_ring_records = sizes.big_ring_records;
   header_->big_ring_count = sizes.big_rings;
+  header_->version_minor = 1;
+  header_->stacks_offset = stacks;
+  header_->stack_capacity = sizes.stacks;
+  header_->stack_frame_capacity = sizes.stack_frames;
   SetClock(0, 0, 1, 0);
   header_->magic = wire::kShmMagic;
 }
@@ -120,6 +125,20 @@ void ShmBuilder::CommitHalf(uint32_t slot_index, const RawRecord& fields) {
   place->kind = static_cast<uint16_t>(fields.kind);
   place->call = fields.call;
   place->result = fields.result;
+}
+
+wire::StackEntry* ShmBuilder::stack(uint32_t index) {
+  return reinterpret_cast<wire::StackEntry*>(reinterpret_cast<std::byte*>(header_) + header_->stacks_offset) + index;
+}
+
+void ShmBuilder::AddStack(const std::vector<uint64_t>& frames, uint32_t generation) {
+  auto* all_frames = reinterpret_cast<uint64_t*>(stack(header_->stack_capacity));
+  const uint32_t first = header_->stack_frames_used.fetch_add(static_cast<uint32_t>(frames.size()));
+  wire::StackEntry* entry = stack(header_->stacks_used.fetch_add(1));
+  std::copy(frames.begin(), frames.end(), all_frames + first);
+  entry->first_frame = first;
+  entry->generation = generation;
+  entry->frame_count = static_cast<uint32_t>(frames.size());
 }
 
 uint32_t ShmBuilder::AddString(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "collector/ingest/shm_image.h"
 
@@ -13,7 +14,7 @@ class ShmBuilder {
  public:
   struct Sizes {
     uint32_t slots = 4, ring_records = 16, big_rings = 1, big_ring_records = 64, string_capacity = 16,
-             string_bytes = 4096;
+             string_bytes = 4096, stacks = 4, stack_frames = 64;
   };
   ShmBuilder() : ShmBuilder(Sizes()) {}
   explicit ShmBuilder(const Sizes& sizes);
@@ -35,6 +36,8 @@ class ShmBuilder {
   // Reserves an index and dies before the record is whole.
   void CommitHalf(uint32_t slot, const RawRecord& record);
   uint32_t AddString(std::string_view text);
+  wire::StackEntry* stack(uint32_t index);
+  void AddStack(const std::vector<uint64_t>& frames, uint32_t generation);
   void Block(uint32_t slot, wire::RecordKind kind, uint16_t call, uint64_t object, uint64_t begin_ticks);
 
  private:

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "collector/ingest/code_map.h"
 #include "collector/ingest/limits.h"
 
 namespace stallscope::ingest {
@@ -115,6 +116,11 @@ absl::Status ShmImage::CheckLayout() {
   ring_records_ = LoadOnce(shared->ring_records);
   big_ring_records_ = LoadOnce(shared->big_ring_records);
   big_ring_count_ = LoadOnce(shared->big_ring_count);
+  if (LoadOnce(shared->version_minor) >= 1) {
+    stacks_offset_ = LoadOnce(shared->stacks_offset);
+    stack_capacity_ = LoadOnce(shared->stack_capacity);
+    stack_frame_capacity_ = LoadOnce(shared->stack_frame_capacity);
+  }
   if (slot_count_ > kMaxSlots || big_ring_count_ > kMaxBigRings || !IsPowerOfTwo(ring_records_) ||
       ring_records_ > kMaxRingRecords ||
       (big_ring_count_ > 0 && (!IsPowerOfTwo(big_ring_records_) || big_ring_records_ > kMaxRingRecords))) {
@@ -128,6 +134,12 @@ absl::Status ShmImage::CheckLayout() {
       !fits(strings_offset_, uint64_t{string_capacity_} * sizeof(uint32_t) + string_bytes_, 4) ||
       !fits(rings_offset_, uint64_t{slot_count_} * ring_records_ * sizeof(wire::Record), 64) ||
       !fits(big_rings_offset_, uint64_t{big_ring_count_} * big_ring_records_ * sizeof(wire::Record), 64)) {
+    return Bad("its header points outside of it");
+  }
+  if (stack_capacity_ != 0 &&
+      !fits(stacks_offset_,
+            uint64_t{stack_capacity_} * sizeof(wire::StackEntry) + uint64_t{stack_frame_capacity_} * sizeof(uint64_t),
+            8)) {
     return Bad("its header points outside of it");
   }
   return absl::OkStatus();
@@ -193,6 +205,11 @@ std::optional<ShmCurrentWait> ShmImage::ReadCurrentWait(uint32_t index) const {
     if (before % 2 != 0) continue;
     ShmCurrentWait wait{static_cast<wire::RecordKind>(LoadOnce(shared.kind)), static_cast<uint16_t>(call_plus_one - 1),
                         LoadOnce(shared.object), LoadOnce(shared.begin)};
+    // Both halves in one load, as the agent's streaming thread stores them.
+    const uint64_t seen = LoadOnce(*reinterpret_cast<const uint64_t*>(&shared.stack));
+    if (static_cast<uint32_t>(seen >> 32) == static_cast<uint32_t>(wait.begin_ticks)) {
+      wait.stack = static_cast<uint32_t>(seen);
+    }
     std::atomic_thread_fence(std::memory_order_acquire);
     if (shared.version.load(std::memory_order_relaxed) == before) return wait;
   }
@@ -210,6 +227,24 @@ std::optional<std::string> ShmImage::ReadString(uint32_t id) const {
   memcpy(&length, bytes + at, sizeof(length));
   if (length > kMaxStringBytes || at + sizeof(uint32_t) + length > string_bytes_) return std::nullopt;
   return std::string(reinterpret_cast<const char*>(bytes + at + sizeof(uint32_t)), length);
+}
+
+std::optional<StackInfo> ShmImage::ReadStack(uint32_t id) const {
+  if (id == 0 || id > stack_capacity_) return std::nullopt;
+  const auto& entry = reinterpret_cast<const wire::StackEntry*>(memory_ + stacks_offset_)[id - 1];
+  const uint32_t count = entry.frame_count.load(std::memory_order_acquire);  // pairs with the agent's release
+  const uint32_t first = LoadOnce(entry.first_frame);
+  if (count == 0 || count > static_cast<uint32_t>(CodeMap::kMaxFrames) || first > stack_frame_capacity_ ||
+      count > stack_frame_capacity_ - first) {
+    return std::nullopt;
+  }
+  const auto* frames = reinterpret_cast<const uint64_t*>(memory_ + stacks_offset_ +
+                                                         uint64_t{stack_capacity_} * sizeof(wire::StackEntry));
+  StackInfo stack;
+  for (uint32_t i = 0; i < count; ++i) stack.frames.push_back(LoadOnce(frames[first + i]));
+  stack.generation = LoadOnce(entry.generation);
+  stack.cut = (LoadOnce(entry.flags) & wire::kStackCut) != 0;
+  return stack;
 }
 
 bool ShmImage::has_streaming_thread() const { return header()->heartbeat_ns.load(std::memory_order_relaxed) != 0; }

@@ -53,6 +53,7 @@ struct ShmCurrentWait {
   wire::RecordKind kind = wire::RecordKind::kNone;
   uint16_t call = 0;
   uint64_t object = 0, begin_ticks = 0;
+  uint32_t stack = 0;  // number of the stack it was seen on; 0: none yet
 };
 
 class ShmImage {
@@ -73,6 +74,8 @@ class ShmImage {
   std::optional<ShmCurrentWait> ReadCurrentWait(uint32_t index) const;
   // nullopt when there is no such string or it is longer than 64 KiB.
   std::optional<std::string> ReadString(uint32_t id) const;
+  // nullopt when there is no such stack, it is being written, or it is longer than CodeMap::kMaxFrames.
+  std::optional<StackInfo> ReadStack(uint32_t id) const;
   // True once the agent's streaming thread has run: from then on it drains the rings.
   bool has_streaming_thread() const;
   uint64_t counter(wire::Counter counter) const;
@@ -106,6 +109,8 @@ class ShmImage {
   uint64_t slots_offset_ = 0, strings_offset_ = 0, rings_offset_ = 0, big_rings_offset_ = 0;
   uint32_t slot_count_ = 0, string_capacity_ = 0, string_bytes_ = 0, ring_records_ = 0, big_ring_records_ = 0,
            big_ring_count_ = 0;
+  uint64_t stacks_offset_ = 0;
+  uint32_t stack_capacity_ = 0, stack_frame_capacity_ = 0;  // 0: an agent without stacks
 };
 
 }  // namespace stallscope::ingest

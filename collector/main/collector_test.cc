@@ -193,7 +193,7 @@ TEST_F(CollectorTest, OtherMajor_IsRefusedNamingBothVersions) {
   agent.SendHello(1, true, -1, 2);
   const v1::Control control = agent.ReadControl();
   EXPECT_THAT(control.refused(), HasSubstr("2.0"));
-  EXPECT_THAT(control.refused(), HasSubstr("1.0"));
+  EXPECT_THAT(control.refused(), HasSubstr("1.1"));
   EXPECT_EQ(collector->Totals().processes_seen, 0u);
   EXPECT_THAT(collector->Totals().notices, Contains(HasSubstr("refused")));
 }

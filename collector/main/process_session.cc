@@ -14,6 +14,7 @@ constexpr HostNs kShortLifeNs = 1'000'000'000;
 constexpr HostNs kFutureMarginNs = 10'000'000'000;
 constexpr HostNs kBlockedWorthSayingNs = 1'000'000;
 constexpr size_t kMaxBlocked = 32;
+constexpr size_t kMostFramesShown = 8;
 
 const char* LevelName(uint32_t level) {
   switch (static_cast<wire::Level>(level)) {
@@ -49,6 +50,7 @@ ProcessSession::ProcessSession(uint32_t process, const v1::Hello& hello, uint32_
       sampler_(host.proc, host_pid, host.boot_offset_ns),
       identities_(host.proc, host_pid, host.unix_peers),
       cpu_limits_(host.proc, host_pid),
+      jit_names_(host_pid == 0 ? "" : absl::StrCat("/proc/", host_pid, "/root"), hello.pid(), hello.uid()),
       level_(hello.level()) {
   stream_.SetSink(analysis_.get());
   if (const auto stat = host.proc->Process(host_pid); stat.has_value()) host_start_ticks_ = stat->start_ticks;
@@ -64,10 +66,10 @@ bool ProcessSession::streaming() const {
 absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view bytes, HostNs now) {
   if (finished_) return absl::OkStatus();
   last_frame_at_ = latest_now_ = now;
-  if (frame.intern().identities_size() > 0) {
+  if (frame.intern().identities_size() > 0 || frame.intern().codes_size() > 0) {
     // Ours to say: a process could pass itself off as the waker of another one's waits.
     ++refused_frames_;
-    return absl::InvalidArgumentError("a process says what its objects are for others");
+    return absl::InvalidArgumentError("a process says what the collector finds out");
   }
   if (capture_ != nullptr) capture_->AppendSerialized(process_, bytes, TimeOf(frame));
   switch (frame.body_case()) {
@@ -103,6 +105,7 @@ absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view by
                  absl::StrCat(refused_frames_, " frames broke the contract and were left out, the last one: ",
                               std::string(status.message())));
   }
+  if (frame.intern().stacks_size() > 0) FeedCodes(frame.intern());
   return status;
 }
 
@@ -117,6 +120,16 @@ void ProcessSession::FeedIdentities(HostNs now) {
 void ProcessSession::Feed(const v1::Frame& frame) {
   if (capture_ != nullptr) capture_->Append(frame);
   if (!stream_.OnFrame(frame).ok()) ++refused_frames_;
+  if (frame.intern().stacks_size() > 0) FeedCodes(frame.intern());
+}
+
+// Before the events that stand on these stacks.
+void ProcessSession::FeedCodes(const v1::Intern& intern) {
+  if (host_pid_ == 0 || !jit_names_.OnStacks(intern, stream_.registry())) return;
+  v1::Frame frame;
+  frame.set_process(process_);
+  jit_names_.LookUp(frame.mutable_intern());
+  if (frame.intern().codes_size() > 0) Feed(frame);
 }
 
 void ProcessSession::OnMemory(int fd) {
@@ -237,6 +250,10 @@ void ProcessSession::ReadBlocked(HostNs now, std::vector<BlockedThread>* list) c
     blocked.tid = slot.tid;
     blocked.thread_name = slot.name;
     blocked.object = wait->object;
+    if (const std::optional<StackInfo> stack = image_->ReadStack(wait->stack); stack.has_value()) {
+      const std::string root = host_pid_ == 0 ? "" : absl::StrCat("/proc/", host_pid_, "/root");
+      blocked.where = StackText(stack_names_.Of(stream_.registry(), *stack, root), stack->cut, kMostFramesShown);
+    }
     blocked.call = wait->kind == wire::RecordKind::kCudaCall
                        ? std::string(stream_.registry().CallName(wire::CudaDomain::kRuntime, wait->call))
                        : OsCallName(wait->call);

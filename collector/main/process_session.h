@@ -18,10 +18,12 @@
 #include "collector/ingest/ring_drain.h"
 #include "collector/ingest/shm_image.h"
 #include "collector/main/cpu_limits.h"
+#include "collector/main/jit_names.h"
 #include "collector/main/object_identities.h"
 #include "collector/main/proc_files.h"
 #include "collector/main/session_notices.h"
 #include "collector/main/thread_sampler.h"
+#include "collector/symbols/stack_names.h"
 
 namespace stallscope::v1 {
 class Frame;
@@ -80,6 +82,7 @@ class ProcessSession {
 
  private:
   void FeedIdentities(HostNs now);
+  void FeedCodes(const v1::Intern& intern);
   void Feed(const v1::Frame& frame);  // a frame that we made ourselves: stream and capture
   void ReadBlocked(HostNs now, std::vector<BlockedThread>* list) const;  // longest first
 
@@ -94,6 +97,8 @@ class ProcessSession {
   ThreadSampler sampler_;
   ObjectIdentities identities_;
   CpuLimits cpu_limits_;
+  JitNames jit_names_;
+  mutable StackNames stack_names_;  // a cache
   SessionNotices notices_;
   std::vector<BlockedThread> blocked_at_death_;
   uint64_t host_start_ticks_ = 0;

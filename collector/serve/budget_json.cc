@@ -170,7 +170,8 @@ Json Process(const ProcessReport& process) {
                        {"thread_name", thread.thread_name},
                        {"call", thread.call},
                        {"object", thread.object},
-                       {"for_ns", thread.for_ns}});
+                       {"for_ns", thread.for_ns},
+                       {"where", thread.where}});
   }
   return {{"pid", process.pid},
           {"comm", process.process_name},

@@ -2,6 +2,9 @@
 
 #include <cxxabi.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <vector>
@@ -20,6 +23,15 @@ int NoElf(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) { return
 char g_no_path[] = "";
 char* g_debug_path = g_no_path;
 const Dwfl_Callbacks kCallbacks = {NoElf, dwfl_build_id_find_debuginfo, dwfl_offline_section_address, &g_debug_path};
+
+// The path is a traced process's word: a pipe or a device would keep us waiting.
+int OpenRegularFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  struct stat status;
+  if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
 
 std::string BuildIdPath(const std::string& build_id) {
   if (build_id.size() < 2) return "";
@@ -47,7 +59,9 @@ class ModuleSymbols::File {
     file->dwfl_ = dwfl_begin(&kCallbacks);
     if (file->dwfl_ == nullptr) return nullptr;
     dwfl_report_begin(file->dwfl_);
-    file->module_ = dwfl_report_elf(file->dwfl_, "module", path.c_str(), -1, 0, true);
+    const int fd = OpenRegularFile(path);
+    if (fd >= 0) file->module_ = dwfl_report_elf(file->dwfl_, "module", path.c_str(), fd, 0, true);
+    if (fd >= 0 && file->module_ == nullptr) close(fd);  // else it is libdwfl's
     dwfl_report_end(file->dwfl_, nullptr, nullptr);
     if (file->module_ == nullptr) {
       if (why->empty()) *why = absl::StrCat(path, " cannot be read");

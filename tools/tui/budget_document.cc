@@ -129,6 +129,7 @@ absl::StatusOr<ProcessReport> ReadProcess(const Json& json) {
     Read(json_blocked, "call", &blocked.call);
     Read(json_blocked, "object", &blocked.object);
     Read(json_blocked, "for_ns", &blocked.for_ns);
+    Read(json_blocked, "where", &blocked.where);
     process.blocked.push_back(std::move(blocked));
   }
   for (const Json& notice : Member(json, "notices")) {

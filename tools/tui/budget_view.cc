@@ -310,6 +310,7 @@ std::vector<StyledLine> RenderProcess(const ProcessReport& process, const ViewOp
     const std::string text = absl::StrCat("now blocked   tid ", blocked.tid, " ", blocked.thread_name, "   ",
                                           blocked.call, "   ", Duration(blocked.for_ns));
     lines.push_back({{Cut(text, options.width)}});
+    if (!blocked.where.empty()) lines.push_back({{Cut("  in " + blocked.where, options.width), Style::kDim}});
   }
   for (const std::string& notice : process.notices) lines.push_back({{Cut(notice, options.width), Style::kWarning}});
   if (options.keys) {
