@@ -83,6 +83,20 @@ TEST(AgentOnSimulatedGpu, KindRefusedByTheLibrary_IsAskedForOnce) {
   EXPECT_EQ(received.counters[static_cast<size_t>(wire::Counter::kCuptiErrors)], 1u);
 }
 
+// What CUPTI spends around a callback is measured in the process and counts as cost.
+TEST(AgentOnSimulatedGpu, DearCallbacks_AreMeasuredAndCounted) {
+  const std::vector<std::string> command = {"decode_workload", "--steps", "2000"};
+  const Received cheap = RunUnderAgent(command), dear = RunUnderAgent(command, {"SIMGPU_CUPTI_CALLBACK_NS=5000"});
+  ASSERT_EQ(dear.exit_code, 0) << dear.output;
+  EXPECT_GE(dear.callback_ns, 5000u);
+  EXPECT_LT(dear.callback_ns, 50'000u);
+  EXPECT_LT(cheap.callback_ns, 5000u);
+  EXPECT_EQ(dear.cost_limit_ppm, 10'000u);
+  // Some ten callbacks a step of 0.4 ms.
+  EXPECT_GT(dear.cost_ppm, 2 * cheap.cost_ppm);
+  EXPECT_GT(dear.cost_ppm, 20'000u);
+}
+
 TEST(AgentOnSimulatedGpu, LevelOff_SendsNoEvent) {
   const Received received = RunUnderAgent(Decode(), {"STALLSCOPE_LEVEL=off"});
   ASSERT_EQ(received.exit_code, 0) << received.output;

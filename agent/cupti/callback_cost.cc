@@ -11,6 +11,19 @@ constexpr uint64_t kMostNs = 100'000;  // a callback that is said to cost more w
 
 using GetVersion = int (*)(int*);
 
+// Calls that do nothing and need no context. A program whose runtime has not loaded libcuda is one on a simulated GPU.
+struct Probe {
+  const char* symbol;
+  const char* library;
+  CUpti_CallbackDomain domain;
+  CUpti_CallbackId callback_id;
+};
+constexpr Probe kProbes[] = {
+    {"cuDriverGetVersion", "libcuda.so", CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion},
+    {"cudaRuntimeGetVersion", "libcudart.so", CUPTI_CB_DOMAIN_RUNTIME_API,
+     CUPTI_RUNTIME_TRACE_CBID_cudaRuntimeGetVersion_v3020},
+};
+
 std::atomic<uint32_t> g_unlisted{0};
 
 // Nanoseconds that kCalls calls take, in the fastest round.
@@ -28,17 +41,11 @@ uint64_t FastestRound(GetVersion get_version) noexcept {
   return fastest_ns;
 }
 
-}  // namespace
-
-void NoteUnlistedCallback() noexcept { g_unlisted.fetch_add(1, std::memory_order_relaxed); }
-
-uint32_t MeasureCallbackCost() noexcept {
+uint32_t Measure(const Probe& probe, GetVersion get_version) noexcept {
   CuptiInterface& cupti = g_cupti_session.cupti;
-  const auto get_version = reinterpret_cast<GetVersion>(ResolveNext("cuDriverGetVersion", nullptr, "libcuda.so"));
-  if (get_version == nullptr) return 0;
-  const auto switch_to = [&cupti](uint32_t on) {
-    return cupti.functions.cuptiEnableCallback(on, cupti.subscriber(), CUPTI_CB_DOMAIN_DRIVER_API,
-                                               CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) == CUPTI_SUCCESS;
+  const auto switch_to = [&cupti, &probe](uint32_t on) {
+    return cupti.functions.cuptiEnableCallback(on, cupti.subscriber(), probe.domain, probe.callback_id) ==
+           CUPTI_SUCCESS;
   };
   const uint64_t without_ns = FastestRound(get_version);
   if (!switch_to(1)) return 0;
@@ -49,6 +56,18 @@ uint32_t MeasureCallbackCost() noexcept {
   if (callbacks < 2 * kRounds * kCalls || with_ns <= without_ns) return 0;
   const uint64_t each_ns = (with_ns - without_ns) / (2 * kCalls);
   return each_ns > kMostNs ? 0 : static_cast<uint32_t>(each_ns);
+}
+
+}  // namespace
+
+void NoteUnlistedCallback() noexcept { g_unlisted.fetch_add(1, std::memory_order_relaxed); }
+
+uint32_t MeasureCallbackCost() noexcept {
+  for (const Probe& probe : kProbes) {
+    const auto get_version = reinterpret_cast<GetVersion>(ResolveNext(probe.symbol, nullptr, probe.library));
+    if (get_version != nullptr) return Measure(probe, get_version);
+  }
+  return 0;
 }
 
 }  // namespace stallscope::agent

@@ -1,7 +1,7 @@
 // What CUPTI itself spends around one of our callbacks, which no clock of ours stands around.
 //
-// Measured in the process: a driver call that does nothing (cuDriverGetVersion, which needs no cuInit) is made with its
-// callback off and on, on the keeper thread, some hundred times. The fastest of a few rounds counts, so that a busy
+// Measured in the process: a call that does nothing (cuDriverGetVersion, which needs no cuInit) is made with its callback
+// off and on, on the keeper thread, some hundred times. The fastest of a few rounds counts, so that a busy
 // machine does not. A call on a thread of the program may find colder caches: it is an estimate from below. Once for each
 // subscription, some 50 us.
 #pragma once

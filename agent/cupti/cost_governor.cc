@@ -38,7 +38,8 @@ CostGovernor::Decision CostGovernor::Look(const Observed& observed) noexcept {
   decision.gpu_records = rung_ <= static_cast<uint32_t>(asked_) - static_cast<uint32_t>(Level::kBudget);
   decision.window = window_;
   decision.reason = rung_ == 0 ? Reason::kAsked : Reason::kCost;
-  decision.cost_ppm = static_cast<uint32_t>(cost_share_ * kMillion);
+  const double shown_share = cost_weight_ > 0 ? cost_share_ / cost_weight_ : 0;
+  decision.cost_ppm = static_cast<uint32_t>(shown_share < 1 ? shown_share * kMillion : kMillion);
   return decision;
 }
 
@@ -59,6 +60,7 @@ void CostGovernor::MeasureCost(const Observed& observed, uint64_t passed_ns) noe
   }
   const double share = passed / (passed + kMemoryNs);
   cost_share_ += (cost_ns / passed - cost_share_) * share;
+  cost_weight_ += (1 - cost_weight_) * share;
   credit_ns_ += passed * limit_ppm_ / kMillion - cost_ns;
   if (credit_ns_ > kMostCreditNs) credit_ns_ = kMostCreditNs;
   if (window_) window_cost_ns_ += cost_ns;

@@ -59,8 +59,9 @@ class CostGovernor {
   uint32_t rung_ = 0;  // how many steps below what was asked for
   bool begun_ = false;
   Observed last_;
-  double cost_share_ = 0;  // decaying average over kMemoryNs
-  double credit_ns_ = 0;   // what may be spent on windows
+  double cost_share_ = 0;   // decaying average over kMemoryNs
+  double cost_weight_ = 0;  // of what it is an average; below 1 in the first seconds
+  double credit_ns_ = 0;    // what may be spent on windows
   double plain_launch_ns_ = 0;
   uint64_t over_since_ns_ = 0, under_since_ns_ = 0;
   uint64_t wait_before_rise_ns_ = 30'000'000'000;

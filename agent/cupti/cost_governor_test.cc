@@ -63,6 +63,20 @@ TEST(CostGovernor, BigGraphDecode_StaysUnderOnePercentAndLearns) {
   EXPECT_EQ(loop.decision.reason, CostGovernor::Reason::kAsked);
 }
 
+TEST(CostGovernor, FirstSeconds_ShowTheCostThatWasAndNotAThirdOfIt) {
+  CostGovernor governor;
+  governor.Ask(Level::kBudget);
+  CostGovernor::Observed seen;
+  seen.now_ns = 1'000'000'000;
+  CostGovernor::Decision decision = governor.Look(seen);
+  for (int round = 0; round < 20; ++round) {  // one second at half a percent
+    seen.now_ns += 50'000'000;
+    seen.own_cpu_ns += 250'000;
+    decision = governor.Look(seen);
+  }
+  EXPECT_NEAR(decision.cost_ppm, 5000, 50);
+}
+
 TEST(CostGovernor, DearWindows_ComeLessOften) {
   Loop cheap, dear;
   for (Loop* loop : {&cheap, &dear}) {

@@ -52,6 +52,9 @@ class Reader {
     if (frame.has_health()) {
       received_->lost = frame.health().ring_lost();
       received_->counters.assign(frame.health().counters().begin(), frame.health().counters().end());
+      received_->cost_ppm = frame.health().governor().cost_ppm();
+      received_->cost_limit_ppm = frame.health().governor().limit_ppm();
+      received_->callback_ns = frame.health().governor().callback_ns();
     }
     for (const auto& text : frame.intern().strings()) strings_[text.id()] = text.text();
     for (const auto& object : frame.intern().objects()) objects_[object.id()] = object.value();

@@ -28,6 +28,7 @@ struct Received {
   std::vector<std::string> state_texts;
   std::vector<uint64_t> state_times_ns;
   std::vector<uint64_t> counters;
+  uint32_t cost_ppm = 0, cost_limit_ppm = 0, callback_ns = 0;  // the governor's last word
   bool device_is_simulated = false, goodbye = false;
   uint64_t lost = 0;
 };
