@@ -15,6 +15,7 @@
 #include "agent/entry/exports.h"
 #include "agent/entry/real_calls.h"
 #include "agent/os/wait_frame.h"
+#include "agent/stream/streaming.h"
 
 namespace stallscope::agent {
 namespace {
@@ -81,6 +82,13 @@ extern "C" __attribute__((visibility("hidden"), used)) long stallscope_seccomp(l
   const auto call = [&]() { return real(number, operation, flags, argument, a, b, c); };
   if (operation == SECCOMP_SET_MODE_STRICT) return Confine(Taken::kClockOfThread, 0, call);
   if (operation != SECCOMP_SET_MODE_FILTER) return call();
+  // For all threads at once: ours must not be there. After a filter that only refuses it comes back with the program's next
+  // thread; until then, and behind any other, the collector reads the memory itself.
+  if ((flags & SECCOMP_FILTER_FLAG_TSYNC) != 0) {
+    const int error = errno;
+    StopStreamingThread();
+    errno = error;
+  }
   return Confine(Taken::kSystemCalls, static_cast<unsigned long>(argument), call);
 }
 

@@ -22,7 +22,7 @@ static void strict_work(void) {
 static int enter_strict(void) { return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT); }
 
 /* Only these; anything else kills the process. */
-static int enter_filter(int through_syscall) {
+static int enter_filter(int through_syscall, int for_all) {
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 5, 0),
@@ -35,10 +35,21 @@ static int enter_filter(int through_syscall) {
   };
   struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
-  if (through_syscall) return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+  if (through_syscall) {
+    /* For all threads: also one that the agent has. */
+    const unsigned flags = for_all ? SECCOMP_FILTER_FLAG_TSYNC : 0;
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+  }
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
+static void spin_ms(int ms) {
+  const struct timespec end = after_ms(CLOCK_MONOTONIC, ms);
+  struct timespec now;
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+}
 static int reap(pid_t child) {
   int status = -1;
   MUST(waitpid(child, &status, 0) == child);
@@ -70,8 +81,8 @@ int main(void) {
       strict_work();
     }
     SEE(reap(child));
-    for (int kind = 0; kind < 4; ++kind) {
-      const int through_syscall = kind % 2, streams = kind >= 2;
+    for (int kind = 0; kind < 5; ++kind) {
+      const int for_all = kind == 4, through_syscall = for_all || kind % 2, streams = kind >= 2;
       child = fork();
       if (child == 0) {
         char byte = 'b';
@@ -80,10 +91,11 @@ int main(void) {
           sleep_ms(3), sleep_ms(3);
           MUST(pthread_create(&thread, NULL, idle, NULL) == 0 && pthread_join(thread, NULL) == 0);
         }
-        if (enter_filter(through_syscall) != 0) _exit(9);
+        if (enter_filter(through_syscall, for_all) != 0) _exit(9);
         for (int i = 0; i < 5; ++i) {
           if (write(ends[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 1) _exit(3);
         }
+        if (streams) spin_ms(120); /* longer than a thread of the agent's would sleep */
         _exit(22);
       }
       SEE(reap(child));
