@@ -51,6 +51,7 @@ ProcessSession::ProcessSession(uint32_t process, const v1::Hello& hello, uint32_
       identities_(host.proc, host_pid, host.unix_peers),
       cpu_limits_(host.proc, host_pid),
       jit_names_(host_pid == 0 ? "" : absl::StrCat("/proc/", host_pid, "/root"), hello.pid(), hello.uid()),
+      waits_in_flight_(host.proc, host_pid),
       level_(hello.level()) {
   stream_.SetSink(analysis_.get());
   if (const auto stat = host.proc->Process(host_pid); stat.has_value()) host_start_ticks_ = stat->start_ticks;
@@ -90,6 +91,10 @@ absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view by
       said_goodbye_ = true;
       break;
     case v1::Frame::kHello:
+      if (frame.hello().attached() && (said_goodbye_ || !looked_for_waits_)) {
+        waits_in_flight_.Look(now);
+        looked_for_waits_ = true;
+      }
       said_goodbye_ = false;  // an exec that failed: it goes on
       break;
     default:
@@ -278,6 +283,7 @@ ProcessReport ProcessSession::Report(int64_t window_ns, HostNs now) const {
   report.health.dropped += stream_.counts().bad_time + stream_.counts().unknown_kind;
   report.blocked = blocked_at_death_;
   if (image_ != nullptr) ReadBlocked(now, &report.blocked);
+  if (!finished_ && looked_for_waits_) waits_in_flight_.AppendTo(&report.blocked, now);
   for (std::string& line : notices_.Lines()) report.notices.push_back(std::move(line));
   return report;
 }

@@ -24,6 +24,7 @@
 #include "collector/main/session_notices.h"
 #include "collector/main/thread_sampler.h"
 #include "collector/symbols/stack_names.h"
+#include "collector/main/waits_in_flight.h"
 
 namespace stallscope::v1 {
 class Frame;
@@ -99,6 +100,7 @@ class ProcessSession {
   CpuLimits cpu_limits_;
   JitNames jit_names_;
   mutable StackNames stack_names_;  // a cache
+  WaitsInFlight waits_in_flight_;
   SessionNotices notices_;
   std::vector<BlockedThread> blocked_at_death_;
   uint64_t host_start_ticks_ = 0;
@@ -106,6 +108,7 @@ class ProcessSession {
   uint64_t said_events_ = 0, said_lost_ = 0, said_short_waits_ = 0;  // by the agent's last Health
   uint64_t agent_cpu_ns_ = 0, process_cpu_ns_ = 0;
   int connections_ = 0;  // two for a moment when the process came back before its old connection was seen to end
+  bool looked_for_waits_ = false;
   bool said_goodbye_ = false, finished_ = false, by_the_way_ = false;
   HostNs latest_now_ = 0, last_frame_at_ = 0, disconnected_at_ = 0, finished_at_ = 0, marked_at_ = 0;
   uint64_t refused_frames_ = 0, salvaged_records_ = 0;

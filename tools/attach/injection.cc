@@ -1,5 +1,6 @@
 #include "tools/attach/injection.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -53,20 +54,28 @@ class Waiting {
   const int slack_;
 };
 
-// Between the first changed register and the last one put back nothing may end this program.
-class NoSignals {
+// Between the first changed register and the last one put back nothing may end this program, and nothing hold it up that
+// can be helped: while it waits for the processor, a thread of the target stands still.
+class Undisturbed {
  public:
-  NoSignals() {
+  Undisturbed() {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
+    const sched_param first = {1};
+    is_first_ = sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) == 0;
   }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
+  ~Undisturbed() {
+    const sched_param ordinary = {0};
+    if (is_first_) sched_setscheduler(0, SCHED_OTHER, &ordinary);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
 
  private:
   sigset_t before_;
+  bool is_first_ = false;
 };
 
 struct Candidate {
@@ -211,7 +220,7 @@ class Injector {
       unfit_[candidate.tid] = candidate.call;
       return absl::UnavailableError(verdict.why_not);
     }
-    const NoSignals no_signals;
+    const Undisturbed undisturbed;
     const absl::Time stop_begins = absl::Now();
     const absl::StatusOr<user_regs_struct> now = StopInCall(&thread, candidate);
     if (!now.ok()) return now.status();

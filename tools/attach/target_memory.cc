@@ -23,6 +23,29 @@ bool ReadInto(int pid, uint64_t address, T* value) {
   return ReadMemory(pid, address, value, sizeof(T)) == sizeof(T);
 }
 
+struct ProgramHeaders {
+  std::vector<Elf64_Phdr> segments;
+  uint64_t bias = 0;  // what is added to the file's addresses
+};
+
+std::optional<ProgramHeaders> ReadProgramHeaders(int pid, const MappedModule& module) {
+  Elf64_Ehdr header;
+  if (!ReadInto(pid, module.base, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return std::nullopt;
+  }
+  ProgramHeaders headers;
+  headers.segments.resize(header.e_phnum);
+  const size_t bytes = headers.segments.size() * sizeof(Elf64_Phdr);
+  if (ReadMemory(pid, module.base + header.e_phoff, headers.segments.data(), bytes) != bytes) return std::nullopt;
+  uint64_t first = UINT64_MAX;
+  for (const Elf64_Phdr& segment : headers.segments) {
+    if (segment.p_type == PT_LOAD) first = std::min(first, segment.p_vaddr & ~uint64_t{4095});
+  }
+  headers.bias = module.base - first;
+  return headers;
+}
+
 // How many symbols a GNU hash table knows: it has no count, only chains with an end mark.
 uint64_t CountSymbols(int pid, uint64_t gnu_hash) {
   uint32_t head[4];
@@ -124,27 +147,40 @@ std::vector<MappedModule> ModulesOf(const std::vector<Mapping>& mappings) {
   return modules;
 }
 
+std::optional<UnwindTable> ReadUnwindTable(int pid, const MappedModule& module) {
+  const std::optional<ProgramHeaders> headers = ReadProgramHeaders(pid, module);
+  if (!headers.has_value()) return std::nullopt;
+  for (const Elf64_Phdr& segment : headers->segments) {
+    if (segment.p_type != PT_GNU_EH_FRAME) continue;
+    UnwindTable table;
+    table.header = headers->bias + segment.p_vaddr;
+    uint8_t encodings[4];
+    uint32_t count = 0;
+    // The one form that linkers write: version 1, 4-byte distances, sorted.
+    constexpr uint8_t kUsual[] = {1, 0x1b, 0x03, 0x3b};
+    if (!ReadInto(pid, table.header, &encodings) || std::memcmp(encodings, kUsual, sizeof(kUsual)) != 0 ||
+        !ReadInto(pid, table.header + 8, &count)) {
+      return std::nullopt;
+    }
+    table.entries = table.header + 12;
+    table.count = count;
+    return table;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<ExportedSymbols> ExportedSymbols::Read(int pid, const MappedModule& module) {
   const auto bad = [&module] {
     return absl::FailedPreconditionError(absl::StrCat("the tables of ", module.path, " cannot be read in its memory"));
   };
-  Elf64_Ehdr header;
-  if (!ReadInto(pid, module.base, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
-    return bad();
-  }
-  std::vector<Elf64_Phdr> segments(header.e_phnum);
-  if (ReadMemory(pid, module.base + header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr)) !=
-      segments.size() * sizeof(Elf64_Phdr)) {
-    return bad();
-  }
-  uint64_t first = UINT64_MAX, dynamic_at = 0, dynamic_bytes = 0;
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_LOAD) first = std::min(first, segment.p_vaddr & ~uint64_t{4095});
+  const std::optional<ProgramHeaders> headers = ReadProgramHeaders(pid, module);
+  if (!headers.has_value()) return bad();
+  const uint64_t bias = headers->bias;
+  uint64_t dynamic_at = 0, dynamic_bytes = 0;
+  for (const Elf64_Phdr& segment : headers->segments) {
     if (segment.p_type == PT_DYNAMIC) dynamic_at = segment.p_vaddr, dynamic_bytes = segment.p_memsz;
   }
   if (dynamic_at == 0 || dynamic_bytes > (1 << 20)) return bad();
-  const uint64_t bias = module.base - first;
   std::vector<Elf64_Dyn> dynamic(dynamic_bytes / sizeof(Elf64_Dyn));
   if (ReadMemory(pid, bias + dynamic_at, dynamic.data(), dynamic.size() * sizeof(Elf64_Dyn)) !=
       dynamic.size() * sizeof(Elf64_Dyn)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,12 @@ struct MappedModule {
   bool IsCode(uint64_t address) const;
 };
 std::vector<MappedModule> ModulesOf(const std::vector<Mapping>& mappings);
+
+// Where a module's unwind tables lie (.eh_frame_hdr); nothing when it has none that can be searched.
+struct UnwindTable {
+  uint64_t header = 0, entries = 0, count = 0;
+};
+std::optional<UnwindTable> ReadUnwindTable(int pid, const MappedModule& module);
 
 struct Symbol {
   uint64_t address = 0, bytes = 0;

@@ -1,6 +1,5 @@
 #include "tools/attach/thread_stack.h"
 
-#include <libunwind-ptrace.h>
 #include <libunwind.h>
 
 #include <algorithm>
@@ -9,6 +8,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+
+// Exported by libunwind for tools that know where the tables lie; its headers leave it out.
+extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t*, unw_proc_info_t*, int,
+                                                  void*);
+#define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 
 namespace stallscope::attach {
 namespace {
@@ -79,28 +83,35 @@ bool IsReturnAddress(int pid, uint64_t address) {
 struct Walked {
   int pid;
   const StackCopy* copy;
+  const ForbiddenCode* code;
 };
-// The argument of the accessors is libunwind's own where it reads unwind tables, so what is ours stands here.
-thread_local const Walked* t_walked = nullptr;
 
 int FindTables(unw_addr_space_t space, unw_word_t address, unw_proc_info_t* info, int need, void* argument) {
-  return _UPT_find_proc_info(space, address, info, need, argument);
+  const UnwindTable* table = static_cast<Walked*>(argument)->code->TableAt(address);
+  if (table == nullptr) return -UNW_ENOINFO;
+  unw_dyn_info_t tables{};
+  tables.format = UNW_INFO_FORMAT_REMOTE_TABLE;
+  tables.start_ip = 0;
+  tables.end_ip = ~unw_word_t{0};
+  tables.u.rti.segbase = table->header;
+  tables.u.rti.table_data = table->entries;
+  tables.u.rti.table_len = table->count * 8 / sizeof(unw_word_t);  // an entry has 8 bytes
+  return dwarf_search_unwind_table(space, address, &tables, info, need, argument);
 }
-void PutTables(unw_addr_space_t space, unw_proc_info_t* info, void* argument) {
-  _UPT_put_unwind_info(space, info, argument);
-}
+void PutTables(unw_addr_space_t, unw_proc_info_t*, void*) {}
 int NoDynamicTables(unw_addr_space_t, unw_word_t*, void*) { return -UNW_ENOINFO; }
-int AccessMemory(unw_addr_space_t, unw_word_t address, unw_word_t* value, int write, void*) {
-  const StackCopy& copy = *t_walked->copy;
+int AccessMemory(unw_addr_space_t, unw_word_t address, unw_word_t* value, int write, void* argument) {
+  const auto* walked = static_cast<Walked*>(argument);
+  const StackCopy& copy = *walked->copy;
   if (write != 0) return -UNW_EINVAL;
   if (address >= copy.begin && address - copy.begin + sizeof(*value) <= copy.bytes.size()) {
     std::memcpy(value, copy.bytes.data() + (address - copy.begin), sizeof(*value));
     return 0;
   }
-  return ReadMemory(t_walked->pid, address, value, sizeof(*value)) == sizeof(*value) ? 0 : -UNW_EINVAL;
+  return ReadMemory(walked->pid, address, value, sizeof(*value)) == sizeof(*value) ? 0 : -UNW_EINVAL;
 }
-int AccessRegister(unw_addr_space_t, unw_regnum_t number, unw_word_t* value, int write, void*) {
-  const user_regs_struct& r = t_walked->copy->registers;
+int AccessRegister(unw_addr_space_t, unw_regnum_t number, unw_word_t* value, int write, void* argument) {
+  const user_regs_struct& r = static_cast<Walked*>(argument)->copy->registers;
   if (write != 0) return -UNW_EREADONLYREG;
   switch (number) {
     case UNW_X86_64_RAX:
@@ -195,6 +206,9 @@ absl::StatusOr<ForbiddenCode> ForbiddenCode::Of(int pid, const std::vector<Mappe
         forbidden.ranges_.push_back({module.base, module.end, absl::StrCat("inside ", library)});
       }
     }
+    if (const std::optional<UnwindTable> table = ReadUnwindTable(pid, module); table.has_value()) {
+      forbidden.tables_.push_back({module.base, module.end, *table});
+    }
     const bool is_libc = absl::StartsWith(name, "libc.so.6") || absl::StartsWith(name, "libc-2.");
     auto symbols = ExportedSymbols::Read(pid, module);
     if (!symbols.ok()) {
@@ -255,6 +269,13 @@ bool ForbiddenCode::IsFileCode(uint64_t address) const {
   });
 }
 
+const UnwindTable* ForbiddenCode::TableAt(uint64_t address) const {
+  for (const Tables& tables : tables_) {
+    if (address >= tables.begin && address < tables.end) return &tables.table;
+  }
+  return nullptr;
+}
+
 uint64_t ForbiddenCode::StackEnd(uint64_t stack_pointer) const {
   for (const Mapping& mapping : mappings_) {
     if (mapping.writable && stack_pointer >= mapping.begin && stack_pointer < mapping.end) return mapping.end;
@@ -274,9 +295,7 @@ StackCopy CopyStack(int pid, const user_regs_struct& registers, uint64_t stack_e
 
 StackVerdict JudgeStack(int pid, const StackCopy& copy, const ForbiddenCode& forbidden) {
   StackVerdict verdict;
-  const Walked walked{pid, &copy};
-  t_walked = &walked;
-  void* files = _UPT_create(pid);  // the unwind tables of the target's modules
+  Walked walked{pid, &copy, &forbidden};
   unw_accessors_t accessors{};
   accessors.find_proc_info = FindTables;
   accessors.put_unwind_info = PutTables;
@@ -289,7 +308,7 @@ StackVerdict JudgeStack(int pid, const StackCopy& copy, const ForbiddenCode& for
   unw_addr_space_t space = unw_create_addr_space(&accessors, 0);
   uint64_t searched_from = copy.registers.rsp;
   unw_cursor_t cursor;
-  int step = space != nullptr && files != nullptr ? unw_init_remote(&cursor, space, files) : -UNW_EINVAL;
+  int step = space != nullptr ? unw_init_remote(&cursor, space, &walked) : -UNW_EINVAL;
   if (step == 0) step = 1;
   while (step > 0 && verdict.frames < kMostFrames) {
     unw_word_t address = 0, stack_pointer = 0;
@@ -312,14 +331,14 @@ StackVerdict JudgeStack(int pid, const StackCopy& copy, const ForbiddenCode& for
     if (!verdict.why_not.empty()) break;
     ++verdict.frames;
     unw_proc_info_t tables{};
-    if (unw_get_proc_info(&cursor, &tables) != 0) {  // without them libunwind only guesses
+    // Without tables libunwind only guesses.
+    if (unw_get_proc_info(&cursor, &tables) != 0 || tables.end_ip - tables.start_ip <= 1) {
       step = -UNW_ENOINFO;
       break;
     }
     step = unw_step(&cursor);
   }
   if (space != nullptr) unw_destroy_addr_space(space);
-  if (files != nullptr) _UPT_destroy(files);
   verdict.walked_to_its_end = step == 0;
   if (verdict.why_not.empty() && !verdict.walked_to_its_end) {
     SearchStack(pid, copy, searched_from, forbidden, &verdict);

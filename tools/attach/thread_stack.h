@@ -29,6 +29,8 @@ class ForbiddenCode {
   std::string Why(uint64_t address) const;
   // In code of a file; generated code has no unwind tables.
   bool IsFileCode(uint64_t address) const;
+  // The unwind tables of the file's code at this address; nullptr: none.
+  const UnwindTable* TableAt(uint64_t address) const;
   // The end of the memory that this stack pointer lies in; 0: in none.
   uint64_t StackEnd(uint64_t stack_pointer) const;
 
@@ -40,6 +42,11 @@ class ForbiddenCode {
   MappedModule libc_;
   ExportedSymbols libc_symbols_;
   std::vector<Range> ranges_;
+  struct Tables {
+    uint64_t begin, end;
+    UnwindTable table;
+  };
+  std::vector<Tables> tables_;
   std::vector<Mapping> mappings_;
 };
 

@@ -48,6 +48,7 @@ Tracee::~Tracee() {
   if (!seized_ || gone_) return;
   if (!stopped_ && !Stop(kStepLimit).ok()) return;  // when we end, the kernel lets go of it
   if (saved_) PutBack().IgnoreError();
+  CallAgain();
   Ask(PTRACE_DETACH, tid_, nullptr, nullptr);
 }
 
@@ -76,6 +77,7 @@ int Tracee::Wait(absl::Duration limit) {
         return -1;
       }
       stopped_ = true;
+      at_event_ = status >> 16 == PTRACE_EVENT_STOP;
       return status;
     }
     if (got < 0 && errno != EINTR) {
@@ -95,7 +97,7 @@ absl::Status Tracee::Resume(int request, int signal) {
     if (errno == ESRCH) gone_ = true;
     return Failed("the thread cannot be resumed");
   }
-  stopped_ = false;
+  stopped_ = at_event_ = false;
   return absl::OkStatus();
 }
 
@@ -119,7 +121,22 @@ absl::Status Tracee::Stop(absl::Duration limit) {
   }
 }
 
-absl::Status Tracee::Continue() { return Resume(PTRACE_CONT); }
+absl::Status Tracee::Continue() {
+  CallAgain();
+  return Resume(PTRACE_CONT);
+}
+
+void Tracee::CallAgain() {
+  absl::StatusOr<user_regs_struct> registers = Registers();
+  if (!registers.ok() || static_cast<int64_t>(registers->orig_rax) < 0 ||
+      HowInterrupted(static_cast<int64_t>(registers->rax)) != Interrupted::kPutBack || HasPendingSignal()) {
+    return;
+  }
+  registers->rax = registers->orig_rax;
+  registers->orig_rax = ~uint64_t{0};
+  registers->rip -= 2;  // the syscall instruction
+  SetRegisters(*registers).IgnoreError();
+}
 
 absl::StatusOr<user_regs_struct> Tracee::Registers() const {
   user_regs_struct registers{};
@@ -173,18 +190,27 @@ bool Tracee::HasPendingSignal() const {
 
 absl::Status Tracee::PutBack() {
   if (!saved_) return absl::OkStatus();
+  // The kernel looks whether a call is to be restarted only on the way out of such a stop: from behind a system call the
+  // thread is led there before it has made a step of its own.
+  if (!at_event_) {
+    stopped_ = false;
+    if (Ask(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) return Failed("PTRACE_INTERRUPT");
+    if (absl::Status resumed = Resume(PTRACE_CONT); !resumed.ok()) return resumed;
+    for (int status = 0; !at_event_;) {
+      status = Wait(kStepLimit);
+      if (status <= 0) return absl::UnavailableError("the thread does not stop");
+      if (at_event_) break;
+      if (absl::Status resumed = Resume(PTRACE_CONT, WSTOPSIG(status) == kSystemCallStop ? 0 : WSTOPSIG(status));
+          !resumed.ok()) {
+        return resumed;
+      }
+    }
+  }
   saved_ = false;
   iovec area{extended_.data(), extended_.size()};
   const bool extended = Ask(PTRACE_SETREGSET, tid_, reinterpret_cast<void*>(NT_X86_XSTATE), &area) == 0;
   const bool mask = Ask(PTRACE_SETSIGMASK, tid_, reinterpret_cast<void*>(sizeof(signal_mask_)), &signal_mask_) == 0;
-  user_regs_struct registers = registers_;
-  if (static_cast<int64_t>(registers.orig_rax) >= 0 &&
-      HowInterrupted(static_cast<int64_t>(registers.rax)) == Interrupted::kPutBack && !HasPendingSignal()) {
-    registers.rax = registers.orig_rax;
-    registers.orig_rax = ~uint64_t{0};
-    registers.rip -= 2;  // the syscall instruction
-  }
-  if (absl::Status set = SetRegisters(registers); !set.ok()) return set;
+  if (absl::Status set = SetRegisters(registers_); !set.ok()) return set;
   return extended && mask ? absl::OkStatus() : Failed("the thread's state cannot be put back");
 }
 

@@ -26,7 +26,7 @@ class Tracee {
   absl::Status Seize();
   // Stops it. Unavailable: it did not stop in time; NotFound: it has ended.
   absl::Status Stop(absl::Duration limit);
-  // Lets it go on as it is.
+  // Lets it go on as it is; a call that would fail with EINTR by our stop is made again.
   absl::Status Continue();
 
   absl::StatusOr<user_regs_struct> Registers() const;
@@ -36,7 +36,7 @@ class Tracee {
   // Remembers registers, extended state and signal mask, and blocks signals (but those that code raises itself and the
   // two that glibc needs in every thread).
   absl::Status Save();
-  // As saved; an interrupted call goes on as if nothing had been. Clears what was saved.
+  // As saved. Clears what was saved.
   absl::Status PutBack();
   // Has the thread make a system call, through the instruction that it stands behind.
   absl::StatusOr<int64_t> SystemCall(int64_t number, const std::vector<uint64_t>& arguments);
@@ -51,8 +51,10 @@ class Tracee {
   int Wait(absl::Duration limit);
   absl::Status Resume(int request, int signal = 0);
   bool HasPendingSignal() const;
+  void CallAgain();
 
   const int pid_, tid_;
+  bool at_event_ = false;  // stopped by PTRACE_INTERRUPT, not behind a system call or before a signal
   bool seized_ = false, stopped_ = false, gone_ = false, saved_ = false;
   user_regs_struct registers_{};
   std::vector<uint8_t> extended_;

@@ -112,7 +112,7 @@ void AddAttachCommand(CLI::App& program, int* exit_code) {
   auto options = std::make_shared<AttachOptions>();
   CLI::App* command =
       program.add_subcommand("attach", "Where does the time of this process's tokens go, without a restart?");
-  command->add_option("PID", options->pid, "the process")->required()->check(CLI::PositiveNumber);
+  command->add_option("PID", options->pid, "the process")->required()->check(CLI::Range(1, 1 << 22));
   command
       ->add_option("--collector", options->collector,
                    "socket of the collector it reports to (default: that of the process's user)")

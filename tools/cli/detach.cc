@@ -44,7 +44,7 @@ int DetachFrom(const DetachOptions& options) {
 void AddDetachCommand(CLI::App& program, int* exit_code) {
   auto options = std::make_shared<DetachOptions>();
   CLI::App* command = program.add_subcommand("detach", "How does this process run on without being recorded?");
-  command->add_option("PID", options->pid, "the process")->required()->check(CLI::PositiveNumber);
+  command->add_option("PID", options->pid, "the process")->required()->check(CLI::Range(1, 1 << 22));
   command->add_option("--wait", options->wait_s, "how long to look for a thread that stands at a safe place")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0))
