@@ -4,6 +4,7 @@
 #include "agent/cuda/call_record.h"
 #include "agent/cupti/keeper_thread.h"
 #include "agent/cupti/own_cost.h"
+#include "agent/cupti/ring_room.h"
 #include "agent/cupti/session_state.h"
 #include "agent/entry/lifecycle.h"
 #include "agent/hot/process_state.h"
@@ -14,6 +15,10 @@ namespace stallscope::agent {
 namespace {
 
 using wire::Counter;
+
+// A buffer holds at most so many: of the records that become one in the ring a kernel's is the longest, and by far the most
+// frequent in a full buffer.
+constexpr size_t kShortestRecordBytes = sizeof(CUpti_ActivityMemset4);
 
 // The calling thread may be one whose hooks pass straight through (the keeper): its GPU records are wanted all the
 // same.
@@ -64,6 +69,7 @@ void CUPTIAPI Complete(CUcontext context, uint32_t stream_id, uint8_t* buffer, s
       clock.Measure(&session.cupti);
     }
     SetGpuClockUncertainty(clock.uncertainty_ns());
+    if (IsKeeper() || !ThreadMadeCudaCalls()) WaitForRingRoom(valid_bytes / kShortestRecordBytes);
     const uint64_t told_before = session.decoder.told();
     session.operations.fetch_add(session.decoder.Decode(buffer, valid_bytes, MonotonicNs()), std::memory_order_relaxed);
     if (session.decoder.told() != told_before) session.completions.fetch_add(1, std::memory_order_relaxed);

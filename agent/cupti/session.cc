@@ -178,6 +178,8 @@ void FinalRound() noexcept {
   if (Phase() != CuptiPhase::kActive) return;
   const OwnCudaCalls own;
   if (!g_detach_wanted.load(std::memory_order_acquire)) {
+    // A flush is an overhead too, and its record would take a buffer out again.
+    session.cupti.Disable(CUPTI_ACTIVITY_KIND_OVERHEAD);
     FlushCupti(true);
     CountWithheld();
     return;

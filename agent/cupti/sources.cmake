@@ -1,5 +1,5 @@
 stallscope_agent_sources(activity_buffers.cc activity_decoder.cc activity_kinds.cc api_callback.cc buffer_pool.cc
-  callback_cost.cc code_records.cc memory_records.cc mps.cc
+  callback_cost.cc code_records.cc memory_records.cc mps.cc ring_room.cc
   cost_governor.cc cupti_interface.cc cupti_library.cc keeper_thread.cc library_clock.cc linked_clients.cc name_ids.cc other_clients.cc
   other_clients_hooks.cc process_end.cc record_sizes.cc session.cc subscription.cc)
 
