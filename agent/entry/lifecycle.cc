@@ -50,6 +50,9 @@ void ApplyEnvironment(wire::Header* header) noexcept {
   }
   header->control.store(level | (level != 0 ? wire::kControlRecording : 0) | (stacks ? wire::kControlStacks : 0),
                         std::memory_order_relaxed);
+  if (const char* text = STALLSCOPE_REAL(getenv)("STALLSCOPE_STACK_THRESHOLD_NS")) {
+    SetStackThreshold(strtoul(text, nullptr, 10));
+  }
   if (const char* text = STALLSCOPE_REAL(getenv)("STALLSCOPE_WAIT_THRESHOLD_NS")) {
     header->wait_threshold_ns.store(static_cast<uint32_t>(strtoul(text, nullptr, 10)), std::memory_order_relaxed);
   }

@@ -1,8 +1,7 @@
 #include "agent/stacks/stack_table.h"
 
-#include <string.h>
-
 #include "agent/hot/recorder.h"
+#include "agent/stacks/word_copy.h"
 
 namespace stallscope::agent {
 namespace {
@@ -54,7 +53,7 @@ bool StackTable::Same(uint32_t id, const uint64_t* frames, uint32_t count, uint3
                       bool cut) const noexcept {
   const Stack known = Get(id);
   return known.count == count && known.generation == generation && known.cut == cut &&
-         memcmp(known.frames, frames, count * sizeof(uint64_t)) == 0;
+         SameWords(known.frames, frames, count);
 }
 
 uint32_t StackTable::Intern(const uint64_t* frames, uint32_t count, uint32_t generation, bool cut,
@@ -76,7 +75,7 @@ uint32_t StackTable::Intern(const uint64_t* frames, uint32_t count, uint32_t gen
     return 0;
   }
   wire::StackEntry& entry = entries_[index];
-  memcpy(frames_ + first_frame, frames, count * sizeof(uint64_t));
+  CopyWords(frames_ + first_frame, frames, count);
   entry.first_frame = first_frame;
   entry.generation = generation;
   entry.flags = cut ? wire::kStackCut : 0;

@@ -18,6 +18,7 @@ namespace stallscope::agent {
 
 // Waits at least this long have their stack taken; of the shorter ones that are recorded, one in kStackSampling a thread.
 inline constexpr uint64_t kStackThresholdNs = 100'000;
+void SetStackThreshold(uint64_t threshold_ns) noexcept;  // STALLSCOPE_STACK_THRESHOLD_NS
 inline constexpr uint32_t kStackSampling = 1024;
 
 // The stack of a call that has just ended, for RecordFields::stack: a number, a provisional one, or 0. `frame_address`:

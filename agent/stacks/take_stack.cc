@@ -1,9 +1,8 @@
 // What a program thread does for a stack (stacks.h).
-#include <string.h>
-
 #include "agent/hot/recorder.h"
 #include "agent/stacks/stack_state.h"
 #include "agent/stacks/stacks.h"
+#include "agent/stacks/word_copy.h"
 
 namespace stallscope::agent {
 
@@ -11,6 +10,8 @@ constinit std::atomic<Stacks*> g_stacks{nullptr};
 constinit std::atomic<uint32_t> g_unloads_begun{0}, g_unloads_ended{0};
 
 namespace {
+
+constinit std::atomic<uint64_t> g_threshold_ns{kStackThresholdNs};
 
 bool NothingUnloadedSince(uint32_t unloads) noexcept {
   return g_unloads_begun.load(std::memory_order_acquire) == unloads;
@@ -45,7 +46,7 @@ uint32_t LeaveCopy(Stacks* stacks, const FramePlace& place, const StackExtent& e
   copy->unloads = unloads;
   copy->low = extent.low;
   copy->bytes = extent.high - extent.low < StackCopy::kBytes ? extent.high - extent.low : StackCopy::kBytes;
-  memcpy(copy->content, reinterpret_cast<const void*>(extent.low), copy->bytes);
+  CopyWords(copy->content, reinterpret_cast<const void*>(extent.low), copy->bytes / sizeof(uint64_t));
   copy->provisional = wire::kStackPending | stacks->next_provisional.fetch_add(1, std::memory_order_relaxed);
   const uint32_t provisional = copy->provisional;
   copy->state.store(StackCopy::kFull, std::memory_order_release);  // pairs with the streaming thread's acquire
@@ -61,6 +62,10 @@ uint32_t StackSeenWhileWaiting(const ThreadState& thread, uint64_t begin_ticks) 
 
 }  // namespace
 
+void SetStackThreshold(uint64_t threshold_ns) noexcept {
+  g_threshold_ns.store(threshold_ns, std::memory_order_relaxed);
+}
+
 void ForgetStacks(bool forked) noexcept {
   g_stacks.store(nullptr, std::memory_order_release);
   // A dlclose that another thread of the parent was in does not end here.
@@ -71,7 +76,8 @@ __attribute__((noinline)) uint32_t TakeStack(ThreadState* thread, uintptr_t fram
                                              uint64_t duration_ticks) noexcept {
   Stacks* stacks = g_stacks.load(std::memory_order_acquire);  // pairs with OpenStacks' release
   if (stacks == nullptr) return 0;
-  const uint64_t threshold_ticks = (kStackThresholdNs * g_ticks_per_ns_q20.load(std::memory_order_relaxed)) >> 20;
+  const uint64_t threshold_ticks =
+      (g_threshold_ns.load(std::memory_order_relaxed) * g_ticks_per_ns_q20.load(std::memory_order_relaxed)) >> 20;
   if (duration_ticks < threshold_ticks && ++thread->stack_sampling % kStackSampling != 0) return 0;
   if (const uint32_t seen = StackSeenWhileWaiting(*thread, begin_ticks)) return seen;
   const StackExtent extent = ExtentFrom(*thread, frame_address);

@@ -40,7 +40,9 @@ bool IsThreadStart(const FrameName& frame) {
                            "start_thread", "clone3", "__clone3", "clone", "__clone"}) {
     if (frame.function == name) return true;
   }
-  if (frame.function.empty()) return absl::StartsWith(frame.module, "libc.so.");
+  if (frame.function.empty()) {
+    return absl::StartsWith(frame.module, "libc.so.") || absl::StartsWith(frame.module, "libstdc++.so.");
+  }
   return absl::StartsWith(frame.function, "std::thread::_State_impl<") ||
          absl::StrContains(frame.function, " std::__invoke") || absl::StartsWith(frame.function, "std::__invoke") ||
          absl::StrContains(frame.function, "std::thread::_Invoker<") ||

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs a program plain and with the agent: output, exit code and signal must be the same.
 
-With the agent it runs three times: no collector; a collector that reads everything, with every wait recorded (threshold 0); a
+With the agent it runs four times: no collector; a collector that reads everything, with every wait recorded (threshold 0); the
+same with the stack of every wait (agent/stacks); a
 collector that accepts and never reads. With --attach once more: started plain, held by check.h until `stallscope attach` has
 answered, then let go.
 usage: run_pair.py [--time-limit S] [--dies SIGNAL] [--beside LIBRARY [--beside-first]] [--any-report]
@@ -118,11 +119,14 @@ def main():
         path = os.path.join(folder, "collector.sock")
         for order in orders:
             for name, reads in (("no collector", None), ("collector reads, threshold 0", True),
+                                ("collector reads, stacks of everything", True),
                                 ("collector does not read, threshold 0", False)):
                 environment = dict(clean, LD_PRELOAD=order, STALLSCOPE_SOCKET=path)
                 collector = None
                 if reads is not None:
                     environment["STALLSCOPE_WAIT_THRESHOLD_NS"] = "0"
+                    if "stacks" in name:
+                        environment.update(STALLSCOPE_LEVEL="stacks", STALLSCOPE_STACK_THRESHOLD_NS="0")
                     collector = drain.Collector(path, reads)
                 compare(f"{order}, {name}" if beside else name, run(options.command, environment, options.time_limit))
                 if collector:
