@@ -36,6 +36,7 @@ class Attribution {
   void Attribute(const StepInterval& step, StepBudget* budget);
 
   const AwaitedWorkFinder& awaited() const { return awaited_; }
+  WalkBack& walk() { return walk_; }
 
  private:
   DeviceTimeline* DeviceOf(const StepInterval& step);

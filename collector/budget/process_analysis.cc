@@ -68,7 +68,7 @@ enum StateWhat : uint32_t {
   kCpuThrottled = 21,
 };
 
-class Analysis final : public ProcessAnalysis, public HostWakes::Process {
+class Analysis final : public ProcessAnalysis, public HostWakes::Process, public WalkBack::Others {
  public:
   Analysis(const ProcessInfo& process, const ProcessNames* names, const AnalysisOptions& options)
       : process_(process),
@@ -80,7 +80,10 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
         attribution_(&timeline_, &finder_.contexts(), {options.skew_margin_ns, kSettleNs}) {
     simulated_gpu_ = process.simulated_gpu;
     level_ = process.level;
-    if (options_.host_wakes != nullptr) member_ = options_.host_wakes->Join(this);
+    if (options_.host_wakes != nullptr) {
+      member_ = options_.host_wakes->Join(this);
+      attribution_.walk().SetOthers(this);
+    }
   }
   ~Analysis() override {
     if (options_.host_wakes != nullptr) options_.host_wakes->Leave(member_);
@@ -174,8 +177,12 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
     const HostWakes::Process* other = options_.host_wakes->Get(from);
     const std::string name =
         absl::StrCat(std::string(other->Name()), "[", other->Pid(), "] ", other->ThreadName(waker));
-    timeline_.AddForeignWake(object, at, names_.OfForeign(name));
+    timeline_.AddForeignWake(object, at, names_.OfForeign(name), from, waker);
   }
+  HostNs WalkBackFrom(const ForeignWalk& walk, std::vector<ForeignCharge>* charges) override;
+  HostNs WalkOn(uint32_t member, const ForeignWalk& walk, wire::OsCall waited_in,
+                std::vector<ChargeSheet::Charge>* charges) override;
+  HostNs NeedsSince() const override { return needs_since_; }
   uint32_t Pid() const override { return process_.identity.pid; }
   std::string_view Name() const override { return process_.process_name; }
   std::string ThreadName(ThreadIndex thread) const override { return TextOfThread(thread, &names_); }
@@ -261,6 +268,8 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process {
   bool simulated_gpu_ = false;
   uint32_t level_ = 0;
   HostWakes::Member member_ = 0;
+  HostNs dropped_until_ = INT64_MIN;
+  HostNs needs_since_ = INT64_MIN;  // what happened before no step of this process will ask for
   // What the finder is to see next, a call or a range.
   struct Item {
     HostNs at;
@@ -317,6 +326,61 @@ void Analysis::OnState(const StateEvent& state) {
     default:
       break;
   }
+}
+
+HostNs Analysis::WalkBackFrom(const ForeignWalk& walk, std::vector<ForeignCharge>* charges) {
+  StepBudget unused;
+  std::vector<ChargeSheet::Charge> own;
+  ChargeSheet sheet(&unused, &own);
+  WalkBack::Request request;
+  request.thread = walk.thread;
+  request.from = walk.from;
+  request.until = walk.until;
+  request.visible_until = walk.visible_until;
+  request.in_flight = walk.in_flight;
+  request.shortest_idle_ns = walk.shortest_idle_ns;
+  request.skew_margin_ns = walk.skew_margin_ns;
+  request.hops = walk.hops;
+  request.for_another = true;
+  // What was dropped, or was before there was an agent, is not known, however it looks.
+  request.until = std::max({request.until, dropped_until_, process_.agent_start});
+  if (request.from <= request.until) return walk.from;
+  const HostNs known_since = attribution_.walk().Run(request, &sheet, &unused, nullptr);
+  for (const ChargeSheet::Charge& charge : own) {
+    std::string who;
+    switch (KindOf(charge.cause)) {
+      case CauseKind::kOsCall:
+      case CauseKind::kCudaCall:
+      case CauseKind::kThread:
+      case CauseKind::kWaker:
+      case CauseKind::kWithinClockError:
+      case CauseKind::kCodeLoad: {
+        const auto thread = static_cast<ThreadIndex>(LowOf(charge.cause));
+        // A thread of a third process says where it belongs itself.
+        who = names_.IsForeign(thread) ? TextOfThread(thread, &names_)
+                                       : absl::StrCat(process_.process_name, "[", Pid(), "] ", ThreadName(thread));
+        break;
+      }
+      default:
+        who = absl::StrCat(process_.process_name, "[", Pid(), "]");
+        break;
+    }
+    charges->push_back({charge.line, charge.from, charge.to, std::move(who)});
+  }
+  return known_since;
+}
+
+HostNs Analysis::WalkOn(uint32_t member, const ForeignWalk& walk, wire::OsCall waited_in,
+                        std::vector<ChargeSheet::Charge>* charges) {
+  HostWakes::Process* other = options_.host_wakes->Get(member);
+  if (other == nullptr) return walk.from;
+  std::vector<ForeignCharge> theirs;
+  const HostNs known_since = other->WalkBackFrom(walk, &theirs);
+  for (const ForeignCharge& charge : theirs) {
+    charges->push_back({charge.line, charge.from, charge.to,
+                        MakeCause(CauseKind::kWaker, static_cast<uint64_t>(waited_in), names_.OfForeign(charge.who))});
+  }
+  return known_since;
 }
 
 void Analysis::AdvanceTo(HostNs now, bool finishing) {
@@ -545,7 +609,13 @@ void Analysis::DropOld(HostNs now) {
   SequenceDeque<SyncContext>& contexts = finder_.contexts();
   if (next_sync_ < contexts.end()) keep_from = std::min(keep_from, contexts[next_sync_].begin);
   keep_from = std::max(keep_from, longest - kReorderNs);
+  needs_since_ = keep_from;
+  if (options_.host_wakes != nullptr) {
+    // Processes that this one woke may walk back into it.
+    keep_from = std::max(std::min(keep_from, options_.host_wakes->NeededSince(member_)), longest - kReorderNs);
+  }
   timeline_.DropBefore(keep_from);
+  dropped_until_ = std::max(dropped_until_, keep_from);
   while (!contexts.empty() && contexts.first() < next_sync_ && contexts.front().end < keep_from) contexts.PopFront();
 }
 

@@ -272,6 +272,18 @@ class TraceBuilder final : public ProcessNames {
     }
   }
 
+  // What ended since the last call and before `until_us`, thread by thread.
+  void FeedOnce(EventSink* sink, double until_us) {
+    SortThreads();
+    fed_.resize(thread_events_.size());
+    for (size_t thread = 0; thread < thread_events_.size(); ++thread) {
+      const auto& events = thread_events_[thread];
+      for (; fed_[thread] < events.size() && events[fed_[thread]].ended < At(until_us); ++fed_[thread]) {
+        events[fed_[thread]].feed(sink);
+      }
+    }
+  }
+
   // As a starved agent sends them: every `round_us` one thread after the other, with Advance to the time of the day in
   // between, and the mark behind the last one.
   void FeedInRounds(ProcessAnalysis* analysis, double until_us, double round_us) {
@@ -354,6 +366,7 @@ class TraceBuilder final : public ProcessNames {
   std::deque<GpuTrace> gpus_;
   std::deque<std::string> strings_;
   std::deque<std::vector<Event>> thread_events_;
+  std::vector<size_t> fed_;  // of each thread, by FeedOnce
   std::vector<Event> gpu_events_;
 };
 

@@ -195,26 +195,51 @@ void WalkBack::ChargeBlockingCuda(const Request& request, ThreadIndex thread, co
   }
 }
 
-void WalkBack::Run(const Request& request, ChargeSheet* sheet, StepBudget* budget,
-                   std::vector<ThreadIndex>* critical) const {
+// The wait was ended by another process, which is asked what it did before. Returns how far back it knew; woken_at: nothing.
+HostNs WalkBack::WalkOnElsewhere(const Request& request, const WakeIndex::Wake& wake, const Call& call,
+                                 ThreadIndex thread, HostNs woken_at, HostNs cursor, int hops,
+                                 ChargeSheet* sheet) const {
+  if (others_ == nullptr || hops >= kMaxHops || woken_at <= request.until) return woken_at;
+  const ForeignWalk walk{wake.there,
+                         woken_at,
+                         request.until,
+                         request.visible_until,
+                         request.in_flight,
+                         request.shortest_idle_ns,
+                         request.skew_margin_ns,
+                         hops + 1};
+  std::vector<ChargeSheet::Charge> charges;
+  const HostNs known_since = others_->WalkOn(wake.member, walk, static_cast<wire::OsCall>(call.call), &charges);
+  if (known_since >= woken_at) return woken_at;
+  sheet->ChargeIdleGpu(Line::kHostWakeup, woken_at, cursor, CauseOfCall(call, thread));
+  for (const ChargeSheet::Charge& charge : charges) {
+    sheet->ChargeIdleGpu(charge.line, charge.from, charge.to, charge.cause);
+  }
+  return known_since;
+}
+
+HostNs WalkBack::Run(const Request& request, ChargeSheet* sheet, StepBudget* budget,
+                     std::vector<ThreadIndex>* critical) const {
   struct Visit {
     ThreadIndex thread;
     HostNs at;
   };
   Visit visited[kMaxHops + 1];
-  int hops = 0;
+  int hops = request.hops;
+  const int first_hop = hops;
   ThreadIndex thread = request.thread;
   HostNs cursor = request.from;
   const HostNs until = request.until;
   CauseKey reason = MakeCause(CauseKind::kThread, 0, thread);
-  visited[0] = {thread, cursor};
+  visited[hops] = {thread, cursor};
   if (critical != nullptr) critical->push_back(thread);
 
   while (cursor > until) {
     const ThreadTimeline* timeline = timeline_.Thread(thread);
     if (timeline == nullptr || cursor <= timeline->kept_since()) {
+      if (request.for_another) return cursor;
       sheet->ChargeIdleGpu(Line::kUnknownLost, until, cursor, MakeCause(CauseKind::kThread, 0, thread));
-      return;
+      return until;
     }
     const ThreadTimeline::Position position = timeline->Before(cursor, request.visible_until);
     HostNs segment_begin = std::max(position.segment_begin, until);
@@ -252,7 +277,18 @@ void WalkBack::Run(const Request& request, ChargeSheet* sheet, StepBudget* budge
       cursor = segment_begin;
       continue;
     }
-    // Another process woke it: who is known, what that one did is its own budget's matter. The interpreter lock: its holder
+    if (wake != nullptr && wake->foreign && WaitKindOf(call) != wire::WaitKind::kGil) {
+      const HostNs woken_at = std::clamp(wake->at, segment_begin, cursor);
+      const HostNs known_since = WalkOnElsewhere(request, *wake, call, thread, woken_at, cursor, hops, sheet);
+      if (known_since < woken_at) {
+        // What the other process cannot tell is this wait again, or what this thread did before it.
+        sheet->ChargeIdleGpu(LineOfCall(call), std::max(segment_begin, until), known_since,
+                             MakeCause(CauseKind::kWaker, call.call, wake->thread));
+        cursor = std::min(segment_begin, known_since);
+        continue;
+      }
+    }
+    // Another process woke it, and cannot tell what it did: who is known. The interpreter lock: its holder
     // ran its own code, but this thread had to stand still for it, which is what the line says.
     const bool stays = wake == nullptr || wake->foreign || WaitKindOf(call) == wire::WaitKind::kGil;
     if (stays) {
@@ -268,20 +304,21 @@ void WalkBack::Run(const Request& request, ChargeSheet* sheet, StepBudget* budge
     }
     const HostNs woken_at = std::min(wake->at, cursor);
     sheet->ChargeIdleGpu(Line::kHostWakeup, std::max(woken_at, until), cursor, CauseOfCall(call, thread));
-    if (woken_at <= until) return;
+    if (woken_at <= until) return until;
     cursor = woken_at;
     thread = wake->thread;
     reason = MakeCause(CauseKind::kWaker, call.call, thread);
     if (critical != nullptr) critical->push_back(thread);
-    const bool repeated = std::any_of(visited, visited + hops + 1,
+    const bool repeated = std::any_of(visited + first_hop, visited + hops + 1,
                                       [&](const Visit& visit) { return visit.thread == thread && visit.at == cursor; });
     if (repeated || hops == kMaxHops) {
       ++budget->exhausted_walks;
       sheet->ChargeIdleGpu(Line::kUnknownLost, until, cursor, MakeCause(CauseKind::kThread, 0, thread));
-      return;
+      return until;
     }
     visited[++hops] = {thread, cursor};
   }
+  return until;
 }
 
 }  // namespace stallscope

@@ -9,6 +9,7 @@
 
 #include "collector/budget/awaited_work.h"
 #include "collector/budget/charge_sheet.h"
+#include "collector/timeline/foreign_walk.h"
 #include "collector/timeline/timeline.h"
 
 namespace stallscope {
@@ -23,14 +24,30 @@ class WalkBack {
     bool in_flight = true;  // a token is being made; false: a wait for outside input is idle time, if it is long enough
     int64_t shortest_idle_ns = 0;
     int64_t skew_margin_ns = 0;
+    // For another process: hops that its walk made before, and where nothing is known the walk ends.
+    int hops = 0;
+    bool for_another = false;
   };
+
+  // The other processes of the host, as a walk needs them.
+  class Others {
+   public:
+    virtual ~Others() = default;
+    // Goes on in process `member`; the charges' causes are in this process's numbers. As HostWakes::Process::WalkBackFrom.
+    virtual HostNs WalkOn(uint32_t member, const ForeignWalk& walk, wire::OsCall waited_in,
+                          std::vector<ChargeSheet::Charge>* charges) = 0;
+  };
+  void SetOthers(Others* others) { others_ = others; }
 
   WalkBack(Timeline* timeline, const AwaitedWorkFinder* awaited) : timeline_(*timeline), awaited_(*awaited) {}
 
-  // Appends the threads that it met to `critical` (repeats possible).
-  void Run(const Request& request, ChargeSheet* sheet, StepBudget* budget, std::vector<ThreadIndex>* critical) const;
+  // Appends the threads that it met to `critical` (repeats possible). Returns how far back it got: request.until, but for a
+  // walk for another process.
+  HostNs Run(const Request& request, ChargeSheet* sheet, StepBudget* budget, std::vector<ThreadIndex>* critical) const;
 
  private:
+  HostNs WalkOnElsewhere(const Request& request, const WakeIndex::Wake& wake, const Call& call, ThreadIndex thread,
+                         HostNs woken_at, HostNs cursor, int hops, ChargeSheet* sheet) const;
   void ChargeOwnCode(const Request& request, ThreadIndex thread, const ThreadTimeline& timeline,
                      const ThreadTimeline::Position& position, HostNs from, HostNs to, CauseKey reason,
                      ChargeSheet* sheet) const;
@@ -42,6 +59,7 @@ class WalkBack {
 
   Timeline& timeline_;
   const AwaitedWorkFinder& awaited_;
+  Others* others_ = nullptr;
 };
 
 // The line of a call by its class alone: for waits, the line of a wait whose waker is not known. Outside input counts

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace stallscope {
+namespace {
+
+constexpr size_t kMaxWoken = 64;
+
+}  // namespace
 
 HostWakes::Member HostWakes::Join(Process* process) {
   members_.push_back({process, {}});
@@ -45,8 +50,16 @@ void HostWakes::OnIdentity(Member member, const IdentityEvent& identity) {
   }
 }
 
+HostNs HostWakes::NeededSince(Member member) const {
+  HostNs since = INT64_MAX;
+  for (const Member woken : members_[member].woke) {
+    if (const Process* process = Get(woken)) since = std::min(since, process->NeedsSince());
+  }
+  return since;
+}
+
 void HostWakes::OnWake(Member member, ThreadIndex waker, uint64_t object, HostNs at) {
-  const Entry& entry = members_[member];
+  Entry& entry = members_[member];
   if (entry.objects.empty()) return;
   const auto known = entry.objects.find(object);
   if (known == entry.objects.end() || known->second.reaches.empty()) return;
@@ -56,6 +69,10 @@ void HostWakes::OnWake(Member member, ThreadIndex waker, uint64_t object, HostNs
   for (const Place& place : reached_) {
     // Through the object itself its process has seen the wake-up already.
     if (place == Place{member, object} || members_[place.member].process == nullptr) continue;
+    if (place.member != member && entry.woke.size() < kMaxWoken &&
+        std::find(entry.woke.begin(), entry.woke.end(), place.member) == entry.woke.end()) {
+      entry.woke.push_back(place.member);
+    }
     members_[place.member].process->OnWokenBy(place.object, at, member, waker);
   }
 }

@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "collector/base/event.h"
+#include "collector/timeline/foreign_walk.h"
 
 namespace stallscope {
 
@@ -33,13 +34,23 @@ class HostWakes {
     virtual uint32_t Pid() const = 0;
     virtual std::string_view Name() const = 0;
     virtual std::string ThreadName(ThreadIndex thread) const = 0;
+    // Goes on with a walk back that has come to a thread of this process. Returns how far back it knows; the charges fill
+    // [that, walk.from) without gaps, latest first. Nothing known: walk.from.
+    virtual HostNs WalkBackFrom(const ForeignWalk& walk, std::vector<ForeignCharge>* charges) {
+      (void)charges;
+      return walk.from;
+    }
+    // What happened before will not be asked for again by this process's steps.
+    virtual HostNs NeedsSince() const { return INT64_MAX; }
   };
 
   Member Join(Process* process);
   // Its names are forgotten; its number is not given again.
   void Leave(Member member);
   // nullptr when it has left.
-  const Process* Get(Member member) const { return members_[member].process; }
+  Process* Get(Member member) const { return member < members_.size() ? members_[member].process : nullptr; }
+  // Since when the processes that `member` ever woke may still ask what it did; INT64_MAX: nobody will.
+  HostNs NeededSince(Member member) const;
 
   void OnIdentity(Member member, const IdentityEvent& identity);
   // Cheap when nothing is known of the object.
@@ -59,6 +70,7 @@ class HostWakes {
     Process* process = nullptr;
     absl::flat_hash_map<uint64_t, Known> objects;
     size_t names = 0;
+    std::vector<Member> woke;  // other processes that it woke at some time
   };
   void Forget(Member member, uint64_t object, const Known& known);
 

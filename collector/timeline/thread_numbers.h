@@ -42,6 +42,8 @@ class ThreadNumbers final : public ProcessNames {
     return found->second;
   }
 
+  bool IsForeign(ThreadIndex number) const { return foreign_threads_.contains(number); }
+
   std::string_view String(StringId id) const override { return names_ == nullptr ? "" : names_->String(id); }
   std::string_view CallName(wire::CudaDomain domain, uint16_t call) const override {
     return names_ == nullptr ? "" : names_->CallName(domain, call);

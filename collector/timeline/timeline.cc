@@ -288,13 +288,13 @@ void Timeline::AddInferredWake(uint64_t object, HostNs at, ThreadIndex waker) {
   wakes_.Add(wake);
 }
 
-void Timeline::AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker) {
+void Timeline::AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker, uint32_t member, ThreadIndex there) {
   WakeEvent wake{};
   wake.thread = waker;
   wake.call = wire::OsCall::kWrite;
   wake.at = at;
   wake.object = object;
-  wakes_.Add(wake, /*foreign=*/true);
+  wakes_.AddForeign(wake, member, there);
 }
 
 void Timeline::AddSample(const ThreadSampleEvent& sample) {

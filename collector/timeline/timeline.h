@@ -54,8 +54,8 @@ class Timeline {
   void AddWake(const WakeEvent& wake);
   // A wake-up that was concluded, not seen.
   void AddInferredWake(uint64_t object, HostNs at, ThreadIndex waker);
-  // By a thread of another process (ThreadNumbers::OfForeign).
-  void AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker);
+  // By a thread of another process: `waker` here (ThreadNumbers::OfForeign), `there` in process `member` of HostWakes.
+  void AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker, uint32_t member, ThreadIndex there);
   void AddGpuOp(const GpuOpEvent& op);
   void AddCodeLoad(const CodeLoadEvent& load);
   void AddSample(const ThreadSampleEvent& sample);

@@ -13,9 +13,14 @@ constexpr size_t kMaxWakesOfObject = 1 << 16;
 
 }  // namespace
 
-void WakeIndex::Add(const WakeEvent& wake, bool foreign) {
-  std::deque<Wake>& wakes = by_object_[wake.object];
-  const Wake entry{wake.at, wake.thread, wake.woken_tid, wake.call, foreign};
+void WakeIndex::Add(const WakeEvent& wake) { Insert(wake.object, {wake.at, wake.thread, wake.woken_tid, wake.call}); }
+
+void WakeIndex::AddForeign(const WakeEvent& wake, uint32_t member, ThreadIndex there) {
+  Insert(wake.object, {wake.at, wake.thread, wake.woken_tid, wake.call, true, member, there});
+}
+
+void WakeIndex::Insert(uint64_t object, const Wake& entry) {
+  std::deque<Wake>& wakes = by_object_[object];
   auto position = wakes.end();
   while (position != wakes.begin() && std::prev(position)->at > entry.at) --position;
   wakes.insert(position, entry);

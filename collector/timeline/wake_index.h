@@ -18,10 +18,14 @@ class WakeIndex {
     ThreadIndex thread;  // who woke
     uint32_t woken_tid;  // 0: not known
     wire::OsCall call;
-    bool foreign = false;  // `thread` belongs to another process: a name and no timeline
+    bool foreign = false;   // `thread` belongs to another process: a name and no timeline of this one
+    uint32_t member = 0;    // ... which is this one of HostWakes
+    ThreadIndex there = 0;  // ... and calls the thread so
   };
 
-  void Add(const WakeEvent& wake, bool foreign = false);
+  void Add(const WakeEvent& wake);
+  // By thread `there` of process `member` of HostWakes; wake.thread is its number here.
+  void AddForeign(const WakeEvent& wake, uint32_t member, ThreadIndex there);
 
   // The wake-up that ended a wait of `waiter` (with kernel id `waiter_tid`) on `object` during [begin, end]; nullptr
   // when none is known. Locks, conditions and semaphores: the last one, since earlier ones were taken by others.
@@ -33,6 +37,8 @@ class WakeIndex {
   size_t size() const;
 
  private:
+  void Insert(uint64_t object, const Wake& wake);
+
   absl::flat_hash_map<uint64_t, std::deque<Wake>> by_object_;  // by time
 };
 
