@@ -19,6 +19,10 @@ namespace {
 
 constexpr char kVariable[] = "NVTX_INJECTION64_PATH";
 
+// The configured tool has the entry point of NVTX 1 alone. libnvToolsExt.so.1 (NVTX 2, CUDA 11 and 12) serves both, but
+// only one of them, and what it hands to the older one is documented nowhere: such a tool cannot be called on by us.
+constinit std::atomic<bool> g_only_version_1{false};
+
 // The agent's own path; nullptr when the loader cannot tell.
 char* OwnPath() noexcept {
   static char path[4096];
@@ -45,6 +49,9 @@ NvtxInitializeInjectionNvtxFunc_t FindPreviousTool() noexcept {
                      : dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     void* entry = tool == nullptr ? nullptr : dlsym(tool, "InitializeInjectionNvtx2");
     if (entry == reinterpret_cast<void*>(&InitializeInjectionNvtx2)) entry = nullptr;
+    if (tool != nullptr && entry == nullptr && dlsym(tool, "InitializeInjectionNvtx") != nullptr) {
+      g_only_version_1.store(true, std::memory_order_relaxed);
+    }
     found.store(entry, std::memory_order_release);
     looked.store(true, std::memory_order_release);
   }
@@ -61,6 +68,9 @@ extern "C" char* stallscope_hook_getenv(const char* name) {
   if (__builtin_expect(real == nullptr, 0)) return nullptr;
   char* value = real(name);
   if (name[0] != 'N' || strcmp(name, agent::kVariable) != 0 || !agent::Recording()) return value;
+  // The other tool was there first: without its entry point in the newer form the agent stays away from NVTX.
+  if (value != nullptr) agent::FindPreviousTool();
+  if (agent::g_only_version_1.load(std::memory_order_relaxed)) return value;
   char* own = agent::OwnPath();
   return own != nullptr ? own : value;
 }

@@ -4,7 +4,8 @@
 // NVTX knows one tool. When NVTX_INJECTION64_PATH names another one, the agent takes its place in each library that uses
 // NVTX, lets the other fill the library's function slots first, and forwards from its own functions. Handles of domains
 // and registered strings, and ids of started ranges, are then the other tool's; a table of fixed size says which of ours
-// belong to them. Any thread; no lock, no allocation.
+// belong to them. A tool that knows NVTX 1 alone keeps NVTX for itself (injection_path.cc). Any thread; no lock, no
+// allocation.
 #pragma once
 
 #include <nvtx3/nvToolsExt.h>
