@@ -255,6 +255,8 @@ void SayHelloWithoutThread() noexcept {
     return;
   }
   ++g_hellos;
+  // There is nobody to be rung for, but a collector that looks in now and then: a ring that fills up is worth a bigger one.
+  g_bell.store(kBellRung);
 }
 
 bool StreamingStarted() noexcept {
@@ -375,6 +377,7 @@ void ForgetParentStream() noexcept {
   g_streamer = Streamer();
   g_thread_state.store(kNone, std::memory_order_relaxed);
   g_request.store(kNothing, std::memory_order_relaxed);
+  g_bell.store(kBellSilenced, std::memory_order_relaxed);
   g_hellos = 0;
   g_said_goodbye = false;
   g_detached = false;

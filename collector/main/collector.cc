@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
@@ -33,7 +34,10 @@ namespace asio = boost::asio;
 using Unix = asio::local::stream_protocol;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kDrainPeriod(100);
+// Of processes without a streaming thread. As the streaming thread's rounds: rarely while rings have room, often at once
+// when one fills up (a quarter of the smallest ring; a sixteenth is room).
+constexpr milliseconds kShortestDrainPeriod(5), kLongestDrainPeriod(100);
+constexpr uint64_t kFillingUpRecords = 1024, kHasRoomRecords = 256;
 constexpr milliseconds kSamplePeriod(250);  // also Advance and Reap
 constexpr milliseconds kFlushPeriod(500);   // into compressed blocks; a kill loses nothing even so
 constexpr milliseconds kHealthPeriod(1000);
@@ -48,27 +52,24 @@ int64_t ReadClock(clockid_t clock) {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Does its work again and again until it is destroyed.
+// Does its work again and again until it is destroyed; the work says when next.
 class PeriodicTimer {
  public:
-  PeriodicTimer(asio::io_context* io, milliseconds period, std::function<void()> work)
-      : timer_(*io), period_(period), work_(std::move(work)) {
-    Arm();
+  PeriodicTimer(asio::io_context* io, milliseconds first, std::function<milliseconds()> work)
+      : timer_(*io), work_(std::move(work)) {
+    Arm(first);
   }
 
  private:
-  void Arm() {
-    timer_.expires_after(period_);
+  void Arm(milliseconds after) {
+    timer_.expires_after(after);
     timer_.async_wait([this](boost::system::error_code error) {
-      if (error) return;
-      work_();
-      Arm();
+      if (!error) Arm(work_());
     });
   }
 
   asio::steady_timer timer_;
-  const milliseconds period_;
-  const std::function<void()> work_;
+  const std::function<milliseconds()> work_;
 };
 
 class CollectorImpl final : public Collector, public AgentConnection::Owner, public serve::LiveSource {
@@ -107,7 +108,13 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
       return published;
     }
     Accept();
-    Every(kDrainPeriod, [this] { table_->Drain(Now()); });
+    timers_.push_back(std::make_unique<PeriodicTimer>(&io_, drain_period_, [this] {
+      const uint64_t most = table_->Drain(Now());
+      CommitCapture();
+      if (most >= kFillingUpRecords) drain_period_ = kShortestDrainPeriod;
+      if (most < kHasRoomRecords) drain_period_ = std::min(drain_period_ + kShortestDrainPeriod, kLongestDrainPeriod);
+      return drain_period_;
+    }));
     Every(kSamplePeriod, [this] { Tick(); });
     Every(kFlushPeriod, [this] {
       if (capture_ != nullptr) capture_->Flush();
@@ -175,6 +182,7 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
 
   asio::io_context io_;
   Unix::acceptor acceptor_;
+  milliseconds drain_period_ = kLongestDrainPeriod;
   std::vector<std::unique_ptr<PeriodicTimer>> timers_;
   std::set<std::shared_ptr<AgentConnection>> connections_;
   std::unique_ptr<serve::HttpServer> http_;
@@ -219,9 +227,10 @@ void CollectorImpl::StartThread() {
 }
 
 void CollectorImpl::Every(milliseconds period, std::function<void()> work) {
-  timers_.push_back(std::make_unique<PeriodicTimer>(&io_, period, [this, work = std::move(work)] {
+  timers_.push_back(std::make_unique<PeriodicTimer>(&io_, period, [this, period, work = std::move(work)] {
     work();
     CommitCapture();
+    return period;
   }));
 }
 

@@ -160,16 +160,17 @@ void ProcessSession::OnDisconnected(HostNs now) {
   disconnected_at_ = now;
 }
 
-void ProcessSession::DrainIfNotStreaming(HostNs now) {
-  if (finished_ || drain_ == nullptr || streaming()) return;
+uint64_t ProcessSession::DrainIfNotStreaming(HostNs now) {
+  if (finished_ || drain_ == nullptr || streaming()) return 0;
   const uint64_t records = drain_->DrainLive();
-  if (!drain_->complete() || (records == 0 && now - marked_at_ < kIdleMarkNs)) return;
+  if (!drain_->complete() || (records == 0 && now - marked_at_ < kIdleMarkNs)) return records;
   v1::Frame frame;
   frame.set_process(process_);
   frame.mutable_state()->set_what(v1::State::DRAINED);
   frame.mutable_state()->set_monotonic_ns(static_cast<uint64_t>(now));
   Feed(frame);
   marked_at_ = now;
+  return records;
 }
 
 void ProcessSession::SampleThreads(HostNs now) {

@@ -23,8 +23,8 @@
 #include "collector/main/proc_files.h"
 #include "collector/main/session_notices.h"
 #include "collector/main/thread_sampler.h"
-#include "collector/symbols/stack_names.h"
 #include "collector/main/waits_in_flight.h"
+#include "collector/symbols/stack_names.h"
 
 namespace stallscope::v1 {
 class Frame;
@@ -57,7 +57,7 @@ class ProcessSession {
   void OnDisconnected(HostNs now);
 
   // --- called by the collector's clock
-  void DrainIfNotStreaming(HostNs now);
+  uint64_t DrainIfNotStreaming(HostNs now);  // how many records there were
   void SampleThreads(HostNs now);
   void ReportOwnHealth(HostNs now);  // for a process that has no streaming thread to do it
   void Advance(HostNs now) { analysis_->Advance(now); }

@@ -26,8 +26,10 @@ ProcessSession* SessionTable::OnHello(const v1::Hello& hello, uint32_t host_pid,
   return sessions_.back().get();
 }
 
-void SessionTable::Drain(HostNs now) {
-  for (const auto& session : sessions_) session->DrainIfNotStreaming(now);
+uint64_t SessionTable::Drain(HostNs now) {
+  uint64_t most = 0;
+  for (const auto& session : sessions_) most = std::max(most, session->DrainIfNotStreaming(now));
+  return most;
 }
 
 void SessionTable::Sample(HostNs now) {

@@ -20,7 +20,7 @@ class SessionTable {
   // many. A process that became another program by exec gets a new session, and its old one ends.
   ProcessSession* OnHello(const v1::Hello& hello, uint32_t host_pid, HostNs now);
 
-  void Drain(HostNs now);
+  uint64_t Drain(HostNs now);  // how many records the fullest process had
   void Sample(HostNs now);
   void ReportOwnHealth(HostNs now);
   void Advance(HostNs now);

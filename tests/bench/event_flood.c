@@ -2,7 +2,8 @@
  * deadline has passed, which glibc answers without a system call: the cheapest thing that is recorded. Each thread sleeps between its
  * bursts, which is one more recorded wait. Prints "waits CALLS seconds S": what was made, and in how long.
  *
- * usage: event_flood THREADS RATE SECONDS [BURST_US]    (the bursts come each so many us, 1000 unless told) */
+ * usage: event_flood THREADS RATE SECONDS [BURST_US]    (the bursts come each so many us, 1000 unless told; 0 threads: the first one does
+ * the work itself, in a process of one thread) */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -48,13 +49,14 @@ int main(int argc, char **argv) {
   if (argc < 4) return 2;
   const int count = atoi(argv[1]);
   pthread_t threads[256];
-  if (count < 1 || count > 256) return 2;
+  if (count < 0 || count > 256) return 2;
   rate = atof(argv[2]), seconds = atof(argv[3]);
   if (argc > 4) burst_ns = atol(argv[4]) * 1000;
   pthread_barrier_init(&barrier, NULL, count + 1);
   for (int i = 0; i < count; ++i) pthread_create(&threads[i], NULL, make_waits, NULL);
-  pthread_barrier_wait(&barrier);
+  if (count > 0) pthread_barrier_wait(&barrier);
   const int64_t begin = now_ns();
+  if (count == 0) make_waits(NULL);
   for (int i = 0; i < count; ++i) pthread_join(threads[i], NULL);
   printf("waits %ld seconds %.3f\n", total, (now_ns() - begin) * 1e-9);
   return 0;
