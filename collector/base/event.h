@@ -145,6 +145,9 @@ struct HealthEvent {
   } governor;
 };
 
+// IdentityEvent::reaches of a descriptor that is a file of data or a disk: nobody waits at its other end.
+inline constexpr std::string_view kDiskFile = "file";
+
 // What an object of the process is for other processes (Intern.Identity of the schema). Takes the place of an earlier one.
 struct IdentityEvent {
   uint64_t object;

@@ -169,6 +169,7 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process, public
   }
   void OnState(const StateEvent& state) override;
   void OnIdentity(const IdentityEvent& identity) override {
+    timeline_.SetDiskFile(identity.object, identity.reaches == kDiskFile);
     if (options_.host_wakes != nullptr) options_.host_wakes->OnIdentity(member_, identity);
   }
 

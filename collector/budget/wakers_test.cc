@@ -240,5 +240,33 @@ TEST(WalksIntoOtherProcesses, LongStep_StillFindsWhatTheOtherDid) {
   EXPECT_EQ(Us(report, Line::kHostSleep), 4'000'000 - 200);
 }
 
+TEST(Files, ReadOfAFile_IsIo_AlsoWhereThatBecameKnownLater) {
+  TraceBuilder trace;
+  trace.Thread("Main")
+      .Marker(0)
+      .Wait(wire::OsCall::kRead, 10, 40, wire::FdObject(3), 4096)
+      .Wait(wire::OsCall::kWrite, 50, 60, wire::FdObject(3), 8)
+      .Wait(wire::OsCall::kRead, 70, 80, wire::FdObject(4), 8)
+      .Marker(100);
+  auto analysis = ProcessAnalysis::Create(ProcessInfo{}, &trace, AnalysisOptions{});
+  trace.Feed(analysis.get());
+  analysis->OnIdentity({wire::FdObject(3), kDiskFile, {}});
+  analysis->Finish();
+  const ProcessReport report = analysis->Report(0, 0);
+  EXPECT_EQ(Us(report, Line::kHostIo), 40);
+  EXPECT_EQ(Us(report, Line::kHostIpc), 10);
+}
+
+TEST(Files, NumberUsedAgainForASocket_IsIpcAgain) {
+  TraceBuilder trace;
+  trace.Thread("Main").Marker(0).Wait(wire::OsCall::kRead, 10, 40, wire::FdObject(3), 4096).Marker(100);
+  auto analysis = ProcessAnalysis::Create(ProcessInfo{}, &trace, AnalysisOptions{});
+  analysis->OnIdentity({wire::FdObject(3), kDiskFile, {}});
+  analysis->OnIdentity({wire::FdObject(3), "unix 7", {"unix 8"}});
+  trace.Feed(analysis.get());
+  analysis->Finish();
+  EXPECT_EQ(Us(analysis->Report(0, 0), Line::kHostIo), 0);
+}
+
 }  // namespace
 }  // namespace stallscope

@@ -28,7 +28,8 @@ bool CanBeWoken(const Call& call) {
     case WaitKind::kPoll:
       return call.object != 0 && !TimedOut(call);
     case WaitKind::kIpc:
-      return call.object != 0 && !TimedOut(call) && !IsTransmit(static_cast<wire::OsCall>(call.call));
+      return call.object != 0 && !TimedOut(call) && !IsOnDiskFile(call) &&
+             !IsTransmit(static_cast<wire::OsCall>(call.call));
     default:
       return false;
   }
@@ -40,7 +41,7 @@ bool IsSpin(const Call& call) { return IsQuery(call) || WaitKindOf(call) == wire
 
 bool IsOutsideInput(const Call& call) {
   if (WaitKindOf(call) == wire::WaitKind::kPoll) return true;
-  if (WaitKindOf(call) != wire::WaitKind::kIpc) return false;
+  if (WaitKindOf(call) != wire::WaitKind::kIpc || IsOnDiskFile(call)) return false;
   switch (static_cast<wire::OsCall>(call.call)) {
     case wire::OsCall::kRead:
     case wire::OsCall::kReadv:
@@ -70,7 +71,7 @@ Line LineOfCall(const Call& call) {
         return Line::kHostWaitThread;
       case WaitKind::kPoll:
       case WaitKind::kIpc:
-        return Line::kHostIpc;
+        return IsOnDiskFile(call) ? Line::kHostIo : Line::kHostIpc;
       case WaitKind::kFile:
         return Line::kHostIo;
       case WaitKind::kSleep:

@@ -91,6 +91,8 @@ ObjectIdentities::Names ObjectIdentities::OfDescriptor(uint32_t fd, HostNs now, 
     names.reached_by.push_back(names.reaches);
   } else if (const uint64_t socket = InodeOf(link, "socket"); socket != 0) {
     names = OfSocket(socket, now, connections);
+  } else if (!link.empty() && link[0] == '/') {
+    if (proc_->IsDiskFile(pid_, fd)) names.reaches = std::string(kDiskFile);
   } else if (link == "anon_inode:[eventfd]" || link == "anon_inode:[eventpoll]") {
     const std::string text = proc_->Text(absl::StrCat(pid_, "/fdinfo/", fd));
     for (const absl::string_view line : absl::StrSplit(text, '\n')) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -78,6 +79,20 @@ TEST_F(Identities, Pipe_IsItsInodeAtBothEnds) {
   ASSERT_EQ(found.count(wire::FdObject(3)), 1u);
   EXPECT_EQ(found.at(wire::FdObject(3)).reaches(), "pipe 900");
   EXPECT_THAT(found.at(wire::FdObject(3)).reached_by(), ElementsAre("pipe 900"));
+}
+
+TEST_F(Identities, FileOfData_IsSaidToBeOne_NamedPipesAndMemoryAreNot) {
+  Write("model.bin", "weights");
+  ASSERT_EQ(mkfifo((root / "42/fifo").c_str(), 0600), 0);
+  Link(3, (root / "42/model.bin").string());
+  Link(4, (root / "42/fifo").string());
+  Link(5, "/memfd:stallscope (deleted)");
+  Link(6, "/dev/null");
+  for (const int fd : {3, 4, 5, 6}) Introduce(wire::FdObject(fd));
+  const auto found = LookUp(1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found.at(wire::FdObject(3)).reaches(), "file");
+  EXPECT_EQ(found.at(wire::FdObject(3)).reached_by_size(), 0);
 }
 
 TEST_F(Identities, UnixSocket_ReachesItsPeer) {

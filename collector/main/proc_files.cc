@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -124,6 +125,16 @@ std::string ProcFiles::DescriptorLink(uint32_t pid, uint32_t fd) const {
   char link[256];
   const ssize_t bytes = readlink(absl::StrCat(root_, "/", pid, "/fd/", fd).c_str(), link, sizeof(link));
   return bytes > 0 ? std::string(link, static_cast<size_t>(bytes)) : std::string();
+}
+
+bool ProcFiles::IsDiskFile(uint32_t pid, uint32_t fd) const {
+  const std::string link = DescriptorLink(pid, fd);
+  for (const char* memory : {"/memfd:", "/dev/shm/", "/proc/", "/sys/", "/SYSV"}) {
+    if (link.compare(0, std::strlen(memory), memory) == 0) return false;
+  }
+  struct stat status = {};
+  if (stat(absl::StrCat(root_, "/", pid, "/fd/", fd).c_str(), &status) != 0) return false;
+  return S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
 }
 
 std::string ProcFiles::Text(const std::string& path) const {

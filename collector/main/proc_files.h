@@ -40,6 +40,8 @@ class ProcFiles {
 
   // Where a descriptor leads ("pipe:[4711]", a path); "" when it cannot be read.
   std::string DescriptorLink(uint32_t pid, uint32_t fd) const;
+  // Whether the descriptor is a file of data or a disk; not a pipe that has a name, a terminal, or memory.
+  bool IsDiskFile(uint32_t pid, uint32_t fd) const;
   // A whole file by its path under the root, up to 4 MiB; "" when it cannot be read.
   std::string Text(const std::string& path) const;
 

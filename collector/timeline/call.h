@@ -32,7 +32,14 @@ struct Call {
   bool has_record = false;      // ... and has come (all of them, as far as is known)
 };
 
+// Call::flags of an OS call: its descriptor is a file of data or a disk (kDiskFile).
+inline constexpr uint8_t kCallOnDiskFile = 1;
+
 constexpr bool HasFlag(const Call& call, uint64_t flag) { return (call.flags & flag) != 0; }
+
+constexpr bool IsOnDiskFile(const Call& call) {
+  return call.source == CallSource::kOs && (call.flags & kCallOnDiskFile) != 0;
+}
 
 // Puts work on a stream: work that CUPTI reports under the call's correlation id.
 constexpr bool IsLaunch(const Call& call) {

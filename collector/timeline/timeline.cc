@@ -25,6 +25,10 @@ constexpr uint64_t kGiveUpsToStopWaiting = 32;
 constexpr int64_t kLongFirstLaunchNs = 500'000;
 constexpr size_t kMaxLongFirstLaunches = 4096;
 
+constexpr size_t kMaxDiskFiles = 1 << 14;
+// A thread's calls that came before it was known what their descriptors are.
+constexpr uint64_t kCallsBeforeKnown = 4096;
+
 // True when the call put work on a device.
 bool MakesRecord(const Call& call) {
   using wire::CudaCallClass;
@@ -85,6 +89,7 @@ uint64_t Timeline::AddWait(const WaitEvent& wait) {
   call.call = static_cast<uint16_t>(wait.call);
   call.source = CallSource::kOs;
   if (WaitKindOf(call) == wire::WaitKind::kJoin) call.correlation = wait.count;
+  if (!disk_files_.empty() && disk_files_.contains(call.object)) call.flags |= kCallOnDiskFile;
   return Store(wait.thread, call);
 }
 
@@ -295,6 +300,22 @@ void Timeline::AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker, uin
   wake.at = at;
   wake.object = object;
   wakes_.AddForeign(wake, member, there);
+}
+
+void Timeline::SetDiskFile(uint64_t object, bool is_file) {
+  if (!is_file) {
+    disk_files_.erase(object);
+    return;
+  }
+  if (disk_files_.size() >= kMaxDiskFiles || !disk_files_.insert(object).second) return;
+  for (const auto& thread : threads_) {
+    if (thread == nullptr) continue;
+    SequenceDeque<Call>& calls = thread->calls();
+    const uint64_t first = calls.end() - std::min<uint64_t>(calls.size(), kCallsBeforeKnown);
+    for (uint64_t i = first; i < calls.end(); ++i) {
+      if (calls[i].source == CallSource::kOs && calls[i].object == object) calls[i].flags |= kCallOnDiskFile;
+    }
+  }
 }
 
 void Timeline::AddSample(const ThreadSampleEvent& sample) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "collector/base/event.h"
 #include "collector/timeline/code_spans.h"
 #include "collector/timeline/device_timeline.h"
@@ -58,6 +59,8 @@ class Timeline {
   void AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker, uint32_t member, ThreadIndex there);
   void AddGpuOp(const GpuOpEvent& op);
   void AddCodeLoad(const CodeLoadEvent& load);
+  // From now on, and for what it did just before that was known: what lies behind a descriptor.
+  void SetDiskFile(uint64_t object, bool is_file);
   void AddSample(const ThreadSampleEvent& sample);
   void AddLoss(const LossEvent& loss);
 
@@ -131,6 +134,7 @@ class Timeline {
   std::vector<bool> kernels_seen_;  // by StringId
   std::vector<TimeSpan> long_first_launches_;
   absl::flat_hash_map<uint64_t, StreamPlace> places_;
+  absl::flat_hash_set<uint64_t> disk_files_;  // descriptors, as objects
   struct GraphRecords {
     uint32_t last_correlation = 0;
     uint32_t complete_count = 0;  // records of the launch before the last one; 0: not known
