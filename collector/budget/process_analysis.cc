@@ -1,53 +1,22 @@
 #include "collector/budget/process_analysis.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "collector/budget/agent_report.h"
-#include "collector/budget/attribution.h"
-#include "collector/budget/cpu_shortage.h"
-#include "collector/budget/late_steps.h"
-#include "collector/budget/report_text.h"
-#include "collector/governor/graph_mix.h"
-#include "collector/memory/code_loads.h"
-#include "collector/memory/gpu_places.h"
-#include "collector/memory/memory_account.h"
-#include "collector/steps/batch_composition.h"
-#include "collector/steps/step_finder.h"
-#include "collector/timeline/host_wakes.h"
-#include "collector/timeline/poll_partners.h"
-#include "collector/timeline/thread_numbers.h"
-#include "collector/timeline/timeline.h"
-#include "collector/windows/windows.h"
+#include "collector/budget/analysis.h"
 
 namespace stallscope {
 namespace {
 
-// Threads hand in their events some tens of milliseconds late; until then the order between threads is not known.
-constexpr int64_t kReorderNs = 200'000'000;
-// How long after a step's end a call may end and still be seen by its attribution. Below kReorderNs, so that it has
-// come.
-constexpr int64_t kSettleNs = 50'000'000;
 // A step that began longer ago than this (an idle server) is attributed from here on only.
 constexpr int64_t kLongestStepNs = 30'000'000'000;
-// A process whose rounds have ended with a mark (kStateDrained) is advanced to its marks, and without any for so long to
-// what it has sent; one that never sent a mark to the time or, fed without Advance (a capture file), once so many events
-// have come.
-constexpr int64_t kLongestRoundNs = 2'000'000'000;
-constexpr uint64_t kSelfAdvanceEvents = 8192;
 
 // A step closed as late is corrected if its records come within so many late limits of its end.
 constexpr int64_t kCorrectedWithinLimits = 3;
-
-// A window that ends so long before now says so.
-constexpr int64_t kLagWorthSayingNs = 1'000'000'000;
-
-// How much a lost record takes from the confidence in the steps, as a multiple of its share of all records.
-constexpr double kLossWeight = 4;
 
 // A wait for outside input this short, or shorter than two usual steps, is no idle server.
 constexpr int64_t kShortestIdleNs = 1'000'000;
@@ -68,221 +37,7 @@ enum StateWhat : uint32_t {
   kCpuThrottled = 21,
 };
 
-class Analysis final : public ProcessAnalysis, public HostWakes::Process, public WalkBack::Others {
- public:
-  Analysis(const ProcessInfo& process, const ProcessNames* names, const AnalysisOptions& options)
-      : process_(process),
-        names_(names),
-        options_(options),
-        timeline_(&names_),
-        graph_mix_(&names_),
-        finder_({options.vocabulary, options.merge_kernel_threshold}),
-        attribution_(&timeline_, &finder_.contexts(), {options.skew_margin_ns, kSettleNs}) {
-    simulated_gpu_ = process.simulated_gpu;
-    level_ = process.level;
-    if (options_.host_wakes != nullptr) {
-      member_ = options_.host_wakes->Join(this);
-      attribution_.walk().SetOthers(this);
-    }
-  }
-  ~Analysis() override {
-    if (options_.host_wakes != nullptr) options_.host_wakes->Leave(member_);
-  }
-
-  void OnDevice(const DeviceInfo& device) override {
-    if (device_name_.empty()) device_name_ = std::string(device.name);
-    simulated_gpu_ = simulated_gpu_ || device.simulated;
-    gpu_places_.OnDevice(device);
-  }
-  void OnContext(const ContextInfo& context) override { gpu_places_.OnContext(context); }
-  void OnNamed(const NamedInfo& named) override { gpu_places_.OnNamed(named); }
-  void OnMemory(const MemoryEvent& event) override {
-    ++memory_events_;
-    memory_.OnMemory(event);
-  }
-  void OnCodeLoad(const CodeLoadEvent& load) override {
-    code_loads_.OnLoad(load);
-    timeline_.AddCodeLoad(load);
-  }
-  void OnWait(const WaitEvent& event) override {
-    WaitEvent wait = event;
-    wait.thread = names_.Of(event.thread);
-    timeline_.AddWait(wait);
-    if (wait.object != 0 && wait.result >= 0 && IsTransmit(wait.call)) Reach(wait.thread, wait.object, wait.begin);
-    Fed();
-  }
-  void OnWake(const WakeEvent& event) override {
-    WakeEvent wake = event;
-    wake.thread = names_.Of(event.thread);
-    timeline_.AddWake(wake);
-    Reach(wake.thread, wake.object, wake.at);
-    Fed();
-  }
-  void OnCudaCall(const CudaCallEvent& event) override {
-    CudaCallEvent call = event;
-    call.thread = names_.Of(event.thread);
-    timeline_.AddCudaCall(call);
-    if (call.call_class == wire::CudaCallClass::kGraphLaunch) graph_mix_.OnLaunch(call.correlation, call.argument);
-    memory_.OnCall(call);
-    code_loads_.OnCall(call);
-    Fed();
-  }
-  void OnGpuOp(const GpuOpEvent& op) override {
-    timeline_.AddGpuOp(op);
-    graph_mix_.OnOp(op);
-    if (op.end > closed_until_begin_ && op.begin < closed_until_) {
-      CountLate();
-      late_record_came_ = true;
-    }
-    Fed();
-  }
-  void OnRange(const RangeEvent& range) override {
-    ++range_events_;
-    if (range.kind == wire::RangeKind::kPush || range.kind == wire::RangeKind::kStartEnd) {
-      if (const auto batch = ParseBatchComposition(names_.String(range.text)); batch.has_value()) {
-        batch_source_ = NameOf(batch->source);
-        AddAt(range.end, [&batch](WindowSums* sums) { AddBatch(*batch, &sums->batch); });
-      }
-    }
-    if (range.kind == wire::RangeKind::kStepMarker || range.kind == wire::RangeKind::kEngineDecode ||
-        range.kind == wire::RangeKind::kEngineToken) {
-      ranges_.push_back(range);
-      ranges_.back().thread = names_.Of(range.thread);
-    }
-    Fed();
-  }
-  void OnThreadSample(const ThreadSampleEvent& event) override {
-    ThreadSampleEvent sample = event;
-    sample.thread = names_.Of(event.thread);
-    cpu_shortage_.OnSample(sample);
-    timeline_.AddSample(sample);
-    Fed();
-  }
-  void OnLoss(const LossEvent& event) override {
-    LossEvent loss = event;
-    loss.thread = names_.Of(event.thread);
-    timeline_.AddLoss(loss);
-  }
-  void OnHealth(const HealthEvent& health) override { health_ = health; }
-  void OnClock(HostNs, int64_t, uint64_t gpu_uncertainty_ns) override {
-    gpu_clock_uncertainty_ns_ = static_cast<int64_t>(std::min<uint64_t>(gpu_uncertainty_ns, INT64_MAX));
-  }
-  void OnState(const StateEvent& state) override;
-  void OnIdentity(const IdentityEvent& identity) override {
-    timeline_.SetDiskFile(identity.object, identity.reaches == kDiskFile);
-    if (options_.host_wakes != nullptr) options_.host_wakes->OnIdentity(member_, identity);
-  }
-
-  void OnWokenBy(uint64_t object, HostNs at, HostWakes::Member from, ThreadIndex waker) override {
-    if (from == member_) return timeline_.AddInferredWake(object, at, waker);
-    const HostWakes::Process* other = options_.host_wakes->Get(from);
-    const std::string name =
-        absl::StrCat(std::string(other->Name()), "[", other->Pid(), "] ", other->ThreadName(waker));
-    timeline_.AddForeignWake(object, at, names_.OfForeign(name), from, waker);
-  }
-  HostNs WalkBackFrom(const ForeignWalk& walk, std::vector<ForeignCharge>* charges) override;
-  HostNs WalkOn(uint32_t member, const ForeignWalk& walk, wire::OsCall waited_in,
-                std::vector<ChargeSheet::Charge>* charges) override;
-  HostNs NeedsSince() const override { return needs_since_; }
-  uint32_t Pid() const override { return process_.identity.pid; }
-  std::string_view Name() const override { return process_.process_name; }
-  std::string ThreadName(ThreadIndex thread) const override { return TextOfThread(thread, &names_); }
-
-  void Advance(HostNs now) override { AdvanceTo(std::min(now, Complete()), false); }
-  void Finish() override { AdvanceTo(timeline_.latest(), true); }
-  ProcessReport Report(int64_t window_ns, HostNs now) const override;
-  void SetStepObserver(StepObserver observer, void* context) override {
-    observer_ = observer;
-    observer_context_ = context;
-  }
-
- private:
-  void Fed() {
-    if (++events_since_advance_ < kSelfAdvanceEvents) return;
-    events_since_advance_ = 0;
-    const HostNs reached = std::min(timeline_.latest(), Complete());
-    if (advanced_to_ == INT64_MIN || reached - advanced_to_ >= kReorderNs / 2) {
-      AdvanceTo(reached, false);
-    }
-  }
-  void Reach(ThreadIndex thread, uint64_t object, HostNs at) {
-    if (options_.host_wakes != nullptr) options_.host_wakes->OnWake(member_, thread, object, at);
-  }
-  // Nothing that ended before will come any more, but for GPU records; INT64_MAX: not known.
-  HostNs Complete() const {
-    if (drained_until_ == INT64_MIN) return INT64_MAX;
-    if (timeline_.latest() == INT64_MIN) return drained_until_;
-    return std::max(drained_until_, timeline_.latest() - kLongestRoundNs);
-  }
-  void CountLate() {
-    ++windows_.total().late;
-    if (WindowSums* bucket = windows_.BucketAt(closed_until_)) ++bucket->late;
-  }
-  void AdvanceTo(HostNs now, bool finishing);
-  void FindSteps(HostNs until);
-  void LearnWakers(ThreadIndex thread, const Call& call);
-  void CloseSteps(HostNs now, bool finishing);
-  void CloseSyncs(HostNs now, bool finishing);
-  void CloseStep(const StepInterval& step);
-  void CorrectLateSteps(HostNs now);
-  void Tell(const StepInterval& step, uint64_t index);
-  void GiveUpLaunches(HostNs at, HostNs* oldest_pending);
-  void DropOld(HostNs now);
-  void CountHealth(HostNs now);
-  template <typename Add>
-  void AddAt(HostNs at, const Add& add) {
-    add(&windows_.total());
-    if (WindowSums* bucket = windows_.BucketAt(at)) add(bucket);
-  }
-
-  const ProcessInfo process_;
-  ThreadNumbers names_;  // from here on a thread is its number of this
-  const AnalysisOptions options_;
-  Timeline timeline_;
-  GraphMix graph_mix_;
-  std::string batch_source_;
-  PollPartners poll_partners_;
-  CpuShortage cpu_shortage_;
-  MemoryAccount memory_;
-  CodeLoads code_loads_;
-  GpuPlaces gpu_places_;
-  uint64_t memory_events_ = 0;
-  StepFinder finder_;
-  Attribution attribution_;
-  Windows windows_;
-
-  std::vector<RangeEvent> ranges_;       // not yet given to the finder
-  std::vector<uint64_t> next_call_;      // by ThreadIndex: the first call not yet given to the finder
-  std::deque<StepInterval> open_steps_;  // found, not yet attributed
-  LateSteps late_steps_;                 // attributed without all of their records
-  bool late_record_came_ = false;        // since the last look at late_steps_
-  uint64_t next_sync_ = 0;               // the first SyncContext not yet summed
-  uint64_t step_index_ = 0;
-  HostNs closed_until_ = INT64_MIN, closed_until_begin_ = INT64_MIN;
-  HostNs advanced_to_ = INT64_MIN;
-  HostNs drained_until_ = INT64_MIN;  // the last mark that a round of the process is complete
-  uint64_t events_since_advance_ = 0, range_events_ = 0;
-  uint64_t counted_events_ = 0, counted_clamped_ = 0, counted_dropped_ = 0, counted_orphans_ = 0;
-  HealthEvent health_;
-  int64_t gpu_clock_uncertainty_ns_ = -1;
-  std::string device_name_, cupti_notice_;
-  bool simulated_gpu_ = false;
-  uint32_t level_ = 0;
-  HostWakes::Member member_ = 0;
-  HostNs dropped_until_ = INT64_MIN;
-  HostNs needs_since_ = INT64_MIN;  // what happened before no step of this process will ask for
-  // What the finder is to see next, a call or a range.
-  struct Item {
-    HostNs at;
-    ThreadIndex thread;
-    uint64_t number;
-    const RangeEvent* range;
-  };
-  std::vector<Item> items_;  // scratch
-  StepBudget budget_;        // scratch
-  StepObserver observer_ = nullptr;
-  void* observer_context_ = nullptr;
-};
+}  // namespace
 
 void Analysis::OnState(const StateEvent& state) {
   switch (state.what) {
@@ -327,61 +82,6 @@ void Analysis::OnState(const StateEvent& state) {
     default:
       break;
   }
-}
-
-HostNs Analysis::WalkBackFrom(const ForeignWalk& walk, std::vector<ForeignCharge>* charges) {
-  StepBudget unused;
-  std::vector<ChargeSheet::Charge> own;
-  ChargeSheet sheet(&unused, &own);
-  WalkBack::Request request;
-  request.thread = walk.thread;
-  request.from = walk.from;
-  request.until = walk.until;
-  request.visible_until = walk.visible_until;
-  request.in_flight = walk.in_flight;
-  request.shortest_idle_ns = walk.shortest_idle_ns;
-  request.skew_margin_ns = walk.skew_margin_ns;
-  request.hops = walk.hops;
-  request.for_another = true;
-  // What was dropped, or was before there was an agent, is not known, however it looks.
-  request.until = std::max({request.until, dropped_until_, process_.agent_start});
-  if (request.from <= request.until) return walk.from;
-  const HostNs known_since = attribution_.walk().Run(request, &sheet, &unused, nullptr);
-  for (const ChargeSheet::Charge& charge : own) {
-    std::string who;
-    switch (KindOf(charge.cause)) {
-      case CauseKind::kOsCall:
-      case CauseKind::kCudaCall:
-      case CauseKind::kThread:
-      case CauseKind::kWaker:
-      case CauseKind::kWithinClockError:
-      case CauseKind::kCodeLoad: {
-        const auto thread = static_cast<ThreadIndex>(LowOf(charge.cause));
-        // A thread of a third process says where it belongs itself.
-        who = names_.IsForeign(thread) ? TextOfThread(thread, &names_)
-                                       : absl::StrCat(process_.process_name, "[", Pid(), "] ", ThreadName(thread));
-        break;
-      }
-      default:
-        who = absl::StrCat(process_.process_name, "[", Pid(), "]");
-        break;
-    }
-    charges->push_back({charge.line, charge.from, charge.to, std::move(who)});
-  }
-  return known_since;
-}
-
-HostNs Analysis::WalkOn(uint32_t member, const ForeignWalk& walk, wire::OsCall waited_in,
-                        std::vector<ChargeSheet::Charge>* charges) {
-  HostWakes::Process* other = options_.host_wakes->Get(member);
-  if (other == nullptr) return walk.from;
-  std::vector<ForeignCharge> theirs;
-  const HostNs known_since = other->WalkBackFrom(walk, &theirs);
-  for (const ForeignCharge& charge : theirs) {
-    charges->push_back({charge.line, charge.from, charge.to,
-                        MakeCause(CauseKind::kWaker, static_cast<uint64_t>(waited_in), names_.OfForeign(charge.who))});
-  }
-  return known_since;
 }
 
 void Analysis::AdvanceTo(HostNs now, bool finishing) {
@@ -619,75 +319,6 @@ void Analysis::DropOld(HostNs now) {
   dropped_until_ = std::max(dropped_until_, keep_from);
   while (!contexts.empty() && contexts.first() < next_sync_ && contexts.front().end < keep_from) contexts.PopFront();
 }
-
-ProcessReport Analysis::Report(int64_t window_ns, HostNs now) const {
-  ProcessReport report;
-  // While steps wait for their records the latest window is the one before them, not an empty one.
-  HostNs window_end = now;
-  if (!open_steps_.empty() && closed_until_ != INT64_MIN) {
-    window_end = std::clamp(closed_until_, now - options_.late_limit_ns - 2 * kReorderNs, now);
-  }
-  const WindowSums sums = windows_.Sum(window_ns, window_end);
-  report.pid = process_.identity.pid;
-  report.process_name = process_.process_name;
-  report.simulated_gpu = simulated_gpu_;
-  report.gpu = !device_name_.empty() ? device_name_ : simulated_gpu_ ? "simulated GPU" : "";
-  report.steps = sums.steps;
-  report.tokens = sums.tokens;
-  StepFinder::Verdict verdict = finder_.Describe();
-  report.tokens_source = std::move(verdict.tokens_source);
-  report.segmentation_method = std::move(verdict.method);
-  report.segmentation_confidence = verdict.confidence;
-  report.segmentation_why = std::move(verdict.why);
-  if (sums.dropped > 0 && verdict.confidence > 0) {
-    // A lost read-back or wait costs a step; each step needs several records, so its share of lost steps is a multiple.
-    const double lost = static_cast<double>(sums.dropped) / static_cast<double>(sums.dropped + sums.events);
-    report.segmentation_confidence *= std::max(0.0, 1 - kLossWeight * lost);
-    absl::StrAppend(&report.segmentation_why, "; less for ", sums.dropped, " lost records");
-  }
-  report.begin = sums.first_begin;
-  report.end = sums.last_end;
-  report.wall_ns = sums.wall_ns;
-  LineSums lines = sums.lines;
-  const std::string graph_split = graph_mix_.Split(timeline_.latest(), &lines);
-  for (size_t i = 0; i < kLineCount; ++i) {
-    report.lines[i].ns = lines[i];
-    report.lines[i].hidden_ns = sums.hidden[i];
-    const Cause& cause = sums.notes[i].Largest();
-    if (cause.key != 0 && cause.ns * 2 >= sums.lines[i]) report.lines[i].note = TextOfCause(cause, &names_);
-  }
-  report.itl_p50_ns = sums.itl.Quantile(0.50);
-  report.itl_p90_ns = sums.itl.Quantile(0.90);
-  report.itl_p99_ns = sums.itl.Quantile(0.99);
-  report.itl_max_ns = sums.itl.max();
-  for (const SyncSums& sync : sums.syncs) {
-    const std::string_view name = names_.CallName(static_cast<wire::CudaDomain>(sync.name_key >> 16),
-                                                  static_cast<uint16_t>(sync.name_key & 0xffff));
-    report.syncs.push_back({std::string(WithoutVersion(name)), sync.calls, sync.total_ns, sync.over_wait_ns,
-                            sync.idle_inside_ns, sync.unneeded_ns, sync.within_clock_error_ns});
-  }
-  std::stable_sort(report.syncs.begin(), report.syncs.end(),
-                   [](const SyncReport& a, const SyncReport& b) { return a.total_ns > b.total_ns; });
-  report.health = {sums.events, sums.dropped, sums.late, sums.clamped, sums.unmatched};
-  const OwnCauses causes = {timeline_.counts().NeverDelivered(), graph_mix_.reused_ids()};
-  ReportAgent({level_, gpu_clock_uncertainty_ns_, &health_, causes}, &report);
-  report.batch = MeansOf(batch_source_, sums.batch);
-  report.memory = memory_.Report(window_ns, now, names_);
-  report.code_loads = code_loads_.Report(window_ns, now);
-  report.contexts = gpu_places_.Contexts();
-  report.names = gpu_places_.Names();
-  for (std::string& line : gpu_places_.Notices()) report.notices.push_back(std::move(line));
-  if (!graph_split.empty()) report.notices.push_back(graph_split);
-  if (!cupti_notice_.empty()) report.notices.push_back(cupti_notice_);
-  for (std::string& line : cpu_shortage_.Lines(window_ns, now)) report.notices.push_back(std::move(line));
-  if (window_ns > 0 && now - window_end >= kLagWorthSayingNs) {
-    report.notices.push_back(absl::StrCat("the steps of the last ", (now - window_end + 50'000'000) / 100'000'000 * 100,
-                                          " ms wait for GPU records: the window ends before them"));
-  }
-  return report;
-}
-
-}  // namespace
 
 std::unique_ptr<ProcessAnalysis> ProcessAnalysis::Create(const ProcessInfo& process, const ProcessNames* names,
                                                          const AnalysisOptions& options) {
