@@ -249,6 +249,10 @@ std::optional<StackInfo> ShmImage::ReadStack(uint32_t id) const {
 
 bool ShmImage::has_streaming_thread() const { return header()->heartbeat_ns.load(std::memory_order_relaxed) != 0; }
 
+bool ShmImage::takes_stacks() const {
+  return (header()->control.load(std::memory_order_relaxed) & wire::kControlStacks) != 0;
+}
+
 uint64_t ShmImage::counter(wire::Counter counter) const {
   return header()->counters[static_cast<uint32_t>(counter)].load(std::memory_order_relaxed);
 }

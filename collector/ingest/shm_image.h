@@ -80,6 +80,7 @@ class ShmImage {
   bool has_streaming_thread() const;
   uint64_t counter(wire::Counter counter) const;
   uint64_t agent_cpu_ns() const;
+  bool takes_stacks() const;  // level stacks is on
 
   struct RingRead {
     uint64_t next = 0;      // where to go on

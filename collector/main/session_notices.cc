@@ -47,6 +47,9 @@ void SessionNotices::OnState(const v1::State& state, const std::string& process)
       lines_.erase("cupti");
       MarkInterval(state.monotonic_ns());
       break;
+    case v1::State::STACKS_MISSING:
+      lines_["stacks"] = absl::StrCat("no stacks in ", process, ": ", state.text(), "; everything else is recorded");
+      break;
     case v1::State::SIMULATED_GPU:
       lines_["gpu"] = "the GPU is simulated: GPU times are made up, host times are real";
       break;

@@ -45,6 +45,13 @@ TEST(SessionNotices, CuptiReturned_MarksTheInterval) {
               ElementsAre("GPU lines are missing for 3.3 s in which CUPTI was held by nsys and others (2 times)"));
 }
 
+TEST(SessionNotices, StacksMissing_SaysWhatToInstall) {
+  SessionNotices notices;
+  Say(&notices, v1::State::STACKS_MISSING, kSecond, "libunwind-x86_64.so.8 cannot be opened (Debian: libunwind8)");
+  EXPECT_THAT(notices.Lines(), ElementsAre(HasSubstr("no stacks in server: libunwind-x86_64.so.8 cannot be opened "
+                                                     "(Debian: libunwind8)")));
+}
+
 TEST(SessionNotices, RefusedRecords_AreNamedByCause) {
   v1::Health health;
   for (uint32_t i = 0; i < static_cast<uint32_t>(wire::Counter::kCount); ++i) health.add_counters(0);

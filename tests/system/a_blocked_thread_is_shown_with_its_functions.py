@@ -22,6 +22,7 @@ def stuck():
 
 blocked = wait_for(stuck, "a stuck thread with its functions")
 print(blocked)
+assert json.loads(tool("top", "--once", "--json").stdout)["processes"][0]["agent"]["level"] == "stacks"
 assert blocked["where"].startswith("engine::Scheduler::TakeNextRequest(int)"), blocked
 text = tool("top", "--once").stdout
 assert "in engine::Scheduler::TakeNextRequest(int)" in text, text
