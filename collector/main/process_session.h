@@ -23,7 +23,6 @@
 #include "collector/main/proc_files.h"
 #include "collector/main/session_notices.h"
 #include "collector/main/thread_sampler.h"
-#include "collector/symbols/stack_names.h"
 #include "collector/main/waits_in_flight.h"
 #include "collector/symbols/stack_names.h"
 
