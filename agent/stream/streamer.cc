@@ -202,7 +202,10 @@ uint32_t Streamer::Round(uint64_t now_ns) noexcept {
   if (EnsureConnected(now_ns)) ReceiveControl(now_ns);
   if (connection_.open() && Flush(now_ns)) {
     WriteNotices(&output_);
-    if (now_ns >= next_clock_ns_) {
+    // Half a second after the GPU's clock was found to be another, too: until then its error was not known.
+    const bool clock_changed = (GpuClockUncertaintyNs() != 0) != said_gpu_uncertainty_;
+    if (now_ns >= next_clock_ns_ || (clock_changed && now_ns + 9 * kSecondNs / 2 >= next_clock_ns_)) {
+      said_gpu_uncertainty_ = GpuClockUncertaintyNs() != 0;
       WriteClock(now_ns);
       next_clock_ns_ = now_ns + 5 * kSecondNs;
     }

@@ -90,6 +90,7 @@ class Streamer {
   uint64_t counted_cpu_ns_ = 0;  // of this thread's CPU time, already in Header::agent_cpu_ns
   uint64_t next_attempt_ns_ = 0, attempt_delay_ns_ = 0;
   uint64_t next_health_ns_ = 0, next_clock_ns_ = 0, next_reap_ns_ = 0, next_refresh_ns_ = 0;
+  bool said_gpu_uncertainty_ = false;  // in the last Clock frame
   uint64_t retired_events_ = 0, retired_lost_ = 0, retired_short_waits_ = 0;
   uint32_t connection_number_ = 0, next_thread_id_ = 1, fullest_ring_ = 0;
   bool round_complete_ = true;  // all that was in the rings when the round began has been taken
