@@ -212,7 +212,8 @@ TEST_F(CallRecord, LaunchIntoCapture_IsMarked) {
 
 // In CUPTI's callbacks CUDA cannot be asked: which streams are captured follows from what was seen.
 TEST_F(CallRecord, CaptureSeenByCallbacksAlone_CoversJoinedStreamsUntilItsEnd) {
-  const CudaCallArguments first = {0x44, 0, wire::CopyKind::kHostToHost}, second = {0x45, 0, wire::CopyKind::kHostToHost};
+  const CudaCallArguments first = {0x44, 0, wire::CopyKind::kHostToHost},
+                          second = {0x45, 0, wire::CopyKind::kHostToHost};
   const CudaCallArguments event_of_first = {0x44, 0xe1, wire::CopyKind::kHostToHost};
   const CudaCallArguments wait_of_second = {0x45, 0xe1, wire::CopyKind::kHostToHost};
   NoteCapture(Named("cudaStreamBeginCapture"), 0, first);

@@ -74,8 +74,8 @@ void SetGpuClockUncertainty(uint64_t uncertainty_ns) noexcept {
 uint64_t GpuClockUncertaintyNs() noexcept { return g_gpu_clock_uncertainty_ns.load(std::memory_order_relaxed); }
 
 void ShowGoverned(const Governed& governed) noexcept {
-  const uint32_t how = static_cast<uint32_t>(governed.why) | uint32_t{governed.asked_level} << 8 |
-                       (governed.node_window ? 1u << 16 : 0);
+  const uint32_t how =
+      static_cast<uint32_t>(governed.why) | uint32_t{governed.asked_level} << 8 | (governed.node_window ? 1u << 16 : 0);
   g_governed_how.store(how, std::memory_order_relaxed);
   g_governed_callback_ns.store(governed.callback_ns, std::memory_order_relaxed);
   g_governed_cost.store(uint64_t{governed.limit_ppm} << 32 | governed.cost_ppm, std::memory_order_relaxed);
@@ -84,9 +84,12 @@ void ShowGoverned(const Governed& governed) noexcept {
 Governed ShownGoverned() noexcept {
   const uint32_t how = g_governed_how.load(std::memory_order_relaxed);
   const uint64_t cost = g_governed_cost.load(std::memory_order_relaxed);
-  return {static_cast<Governed::Why>(how & 0xff), static_cast<uint8_t>(how >> 8),
-          (how >> 16) != 0,                       static_cast<uint32_t>(cost),
-          static_cast<uint32_t>(cost >> 32),      g_governed_callback_ns.load(std::memory_order_relaxed)};
+  return {static_cast<Governed::Why>(how & 0xff),
+          static_cast<uint8_t>(how >> 8),
+          (how >> 16) != 0,
+          static_cast<uint32_t>(cost),
+          static_cast<uint32_t>(cost >> 32),
+          g_governed_callback_ns.load(std::memory_order_relaxed)};
 }
 
 void RunStreamingRounds(uint64_t now_ns) noexcept {

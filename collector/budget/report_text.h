@@ -15,7 +15,8 @@ std::string_view WithoutVersion(std::string_view call_name);
 
 // What a process without CUPTI still says, and what it cannot.
 inline constexpr char kKnownWithoutCupti[] =
-    "Still known: waits, and CUDA calls through the shared runtime or by programs linked to libcuda. Not known: what ran on "
+    "Still known: waits, and CUDA calls through the shared runtime or by programs linked to libcuda. Not known: what "
+    "ran on "
     "the GPU and when, over-wait, calls of a runtime inside the program, and driver calls by dlsym or cuGetProcAddress";
 
 // "MainThread"; "tid 4711" when it has no name.

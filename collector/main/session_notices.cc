@@ -33,14 +33,14 @@ void SessionNotices::OnState(const v1::State& state, const std::string& process)
     case v1::State::CUPTI_TAKEN:
       if (taken_at_ns_ == 0) taken_at_ns_ = state.monotonic_ns();
       taken_by_ = OrUnknown(state.text());
-      lines_["cupti"] = absl::StrCat("CUPTI is held by ", OrUnknown(state.text()), " in ", process,
-                                     ": OS and runtime-call lines go on; GPU lines start again when it ends. ",
-                                     kKnownWithoutCupti);
+      lines_["cupti"] =
+          absl::StrCat("CUPTI is held by ", OrUnknown(state.text()), " in ", process,
+                       ": OS and runtime-call lines go on; GPU lines start again when it ends. ", kKnownWithoutCupti);
       break;
     case v1::State::CUPTI_MISSING:
-      lines_["cupti"] = absl::StrCat("no CUPTI in ", process, state.text().empty() ? "" : ": ", state.text(),
-                                     "; GPU lines are missing. stallscope doctor says what to install. ",
-                                     kKnownWithoutCupti);
+      lines_["cupti"] =
+          absl::StrCat("no CUPTI in ", process, state.text().empty() ? "" : ": ", state.text(),
+                       "; GPU lines are missing. stallscope doctor says what to install. ", kKnownWithoutCupti);
       break;
     case v1::State::CUPTI_ACTIVE:
     case v1::State::CUPTI_RETURNED:

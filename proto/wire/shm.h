@@ -180,27 +180,27 @@ inline constexpr uint32_t kControlStacks = 1u << 9;
 
 // Loss and trouble, by cause; cumulative.
 enum class Counter : uint32_t {
-  kSlotsExhausted = 0,  // a thread found no slot: its events were not recorded
-  kStringsExhausted,    // a name did not fit into the string table
-  kCuptiDropped,        // CUPTI had no buffer (cuptiActivityGetNumDroppedRecords)
-  kGpuZeroTime,         // start or end 0: no number made of it
-  kGpuReversedTime,     // end before start
-  kGpuBeforeLaunch,     // start before its own launch by more than the margin
-  kGpuUnfinished,       // end 0 on a forced flush
-  kGpuUnknownKind,      // record kinds we do not read
-  kCuptiErrors,         // calls into CUPTI that failed
-  kSocketRetries,       // the socket was full; frames waited in the rings
-  kFramesDropped,       // frames given up because the collector went away
-  kInternal,            // a state that should not happen; the event was skipped
-  kGpuOtherClock,       // begins or ends after the moment it was read: not our clock's time
-  kChildWaits,          // waits of a forked child before it was set up again: it might have gone on to exec at once
-  kCuptiSwitchedOff,    // times another client of CUPTI had switched off what the agent needs
-  kCuptiBuffersLost,    // buffers that another client of CUPTI got instead of the agent, with what was in them
-  kStacksExhausted,     // a new stack did not fit into the table
-  kStacksMissed,        // a stack was due and could not be taken
-  kGpuLate = 20,         // came more than two seconds after its work had ended (the number counts all the same)
-  kCuptiBuffersWithheld, // CUPTI had not given them back when the agent let go of it, or when the process ended
-  kFinalFlushTimeouts,   // times the last flush took longer than a process may be held up for
+  kSlotsExhausted = 0,    // a thread found no slot: its events were not recorded
+  kStringsExhausted,      // a name did not fit into the string table
+  kCuptiDropped,          // CUPTI had no buffer (cuptiActivityGetNumDroppedRecords)
+  kGpuZeroTime,           // start or end 0: no number made of it
+  kGpuReversedTime,       // end before start
+  kGpuBeforeLaunch,       // start before its own launch by more than the margin
+  kGpuUnfinished,         // end 0 on a forced flush
+  kGpuUnknownKind,        // record kinds we do not read
+  kCuptiErrors,           // calls into CUPTI that failed
+  kSocketRetries,         // the socket was full; frames waited in the rings
+  kFramesDropped,         // frames given up because the collector went away
+  kInternal,              // a state that should not happen; the event was skipped
+  kGpuOtherClock,         // begins or ends after the moment it was read: not our clock's time
+  kChildWaits,            // waits of a forked child before it was set up again: it might have gone on to exec at once
+  kCuptiSwitchedOff,      // times another client of CUPTI had switched off what the agent needs
+  kCuptiBuffersLost,      // buffers that another client of CUPTI got instead of the agent, with what was in them
+  kStacksExhausted,       // a new stack did not fit into the table
+  kStacksMissed,          // a stack was due and could not be taken
+  kGpuLate = 20,          // came more than two seconds after its work had ended (the number counts all the same)
+  kCuptiBuffersWithheld,  // CUPTI had not given them back when the agent let go of it, or when the process ended
+  kFinalFlushTimeouts,    // times the last flush took longer than a process may be held up for
   kCount
 };
 
