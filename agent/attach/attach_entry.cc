@@ -47,7 +47,7 @@ void GiveBackAtDetach() noexcept { g_given_back = GiveCallSlotsBack(); }
 
 // CUPTI now, not at the next CUDA call: a program with a runtime of its own inside makes none that could be seen.
 void TakeUpCuda(AttachRequest* request) noexcept {
-  if (!CudaIsInitialised()) return;
+  if (!FirstCallDone() && !CudaIsInitialised()) return;
   request->cuda = 1;
   if (FirstCallDone()) {
     const OwnCudaCalls own;

@@ -72,17 +72,36 @@ void AgentConnection::Close() {
   owner_->OnClosed(this);
 }
 
-void AgentConnection::Refuse(const std::string& why) {
-  v1::Frame frame;
-  frame.mutable_control()->set_refused(why);
+bool AgentConnection::SendFrame(const v1::Frame& frame) {
   const std::string body = frame.SerializeAsString();
   const auto length = static_cast<uint32_t>(body.size());
   std::string bytes(reinterpret_cast<const char*>(&length), sizeof(length));
   bytes += body;
-  // A new connection's send buffer is empty, so this either goes out at once or the peer is gone.
-  if (send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-    owner_->OnTrouble("refusals that could not be delivered");
-  }
+  // Hardly anything is ever sent this way, so there is room, or the peer is gone.
+  return send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
+void AgentConnection::Refuse(const std::string& why) {
+  v1::Frame frame;
+  frame.mutable_control()->set_refused(why);
+  if (!SendFrame(frame)) owner_->OnTrouble("refusals that could not be delivered");
+  Close();
+}
+
+bool AgentConnection::TellToDetach() {
+  v1::Frame frame;
+  frame.mutable_control()->set_detach(true);
+  return !closed_ && SendFrame(frame);
+}
+
+void AgentConnection::AnswerTool(const v1::Frame& request) {
+  const std::string why = owner_->DetachProcess(request.control().pid());
+  if (!why.empty()) return Refuse(why);
+  v1::Frame frame;
+  frame.mutable_state()->set_what(v1::State::DETACHED);
+  frame.mutable_state()->set_value(request.control().pid());
+  if (!SendFrame(frame)) owner_->OnTrouble("answers that could not be delivered");
   Close();
 }
 
@@ -143,8 +162,12 @@ bool AgentConnection::TakeFrame(std::string_view bytes) {
   google::protobuf::Arena* arena = owner_->frame_arena();
   arena->Reset();
   auto* frame = google::protobuf::Arena::CreateMessage<v1::Frame>(arena);
-  if (!frame->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
-      (session_ == nullptr && !frame->has_hello())) {
+  const bool parsed = frame->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  if (parsed && session_ == nullptr && frame->control().detach() && frame->control().pid() != 0) {
+    AnswerTool(*frame);
+    return false;
+  }
+  if (!parsed || (session_ == nullptr && !frame->has_hello())) {
     owner_->OnTrouble("connections sent something else than Stallscope frames and were closed");
     Close();
     return false;

@@ -42,6 +42,8 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
     // After one read: the frames in it are appended and taken in.
     virtual void OnBytes(uint64_t bytes) = 0;
     virtual void OnClosed(AgentConnection* connection) = 0;
+    // A tool asks for the detach of a process. Empty: it was told; else why not.
+    virtual std::string DetachProcess(uint32_t pid) = 0;
   };
 
   AgentConnection(boost::asio::local::stream_protocol::socket socket, Owner* owner);
@@ -53,6 +55,10 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   void DrainAndClose();
   void Close();
 
+  // Tells the agent to end its recording. False: it does not listen.
+  bool TellToDetach();
+
+  const ProcessSession* session() const { return session_; }
   bool said_hello() const { return session_ != nullptr; }
   HostNs opened_at() const { return opened_at_; }
 
@@ -64,7 +70,9 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   bool TakeFrame(std::string_view bytes);
   bool TakeHello(const v1::Frame& frame, std::string_view bytes);
   void TakeDescriptors(msghdr* message);
+  bool SendFrame(const v1::Frame& frame);
   void Refuse(const std::string& why);
+  void AnswerTool(const v1::Frame& request);
 
   boost::asio::local::stream_protocol::socket socket_;
   Owner* const owner_;

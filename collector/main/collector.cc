@@ -146,6 +146,7 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
     CommitCapture();
   }
   void OnClosed(AgentConnection* connection) override { connections_.erase(connection->shared_from_this()); }
+  std::string DetachProcess(uint32_t pid) override;
 
   // --- serve::LiveSource
   BudgetReport LiveReport(int64_t window_ns) override { return table_->Report(window_ns, Now()); }
@@ -311,6 +312,19 @@ CollectorTotals CollectorImpl::MakeTotals() const {
         capture_ != nullptr ? "; the capture holds them all" : "; a capture would hold them all: --capture FILE"));
   }
   return totals;
+}
+
+std::string CollectorImpl::DetachProcess(uint32_t pid) {
+  bool known = false;
+  for (const auto& connection : connections_) {
+    const ProcessSession* session = connection->session();
+    if (session == nullptr || session->pid() != pid) continue;
+    known = true;
+    // Without a streaming thread nobody reads what we send.
+    if (session->streaming() && connection->TellToDetach()) return "";
+  }
+  return known ? absl::StrCat("process ", pid, " has no thread of the agent's that could be told")
+               : absl::StrCat("process ", pid, " is not connected to this collector");
 }
 
 std::vector<serve::ProcessStatus> CollectorImpl::LiveProcesses() {

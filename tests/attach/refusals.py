@@ -67,13 +67,24 @@ if TOKEN_LOOP_STATIC.exists():
     static.kill()
 else:
     NOT_TRIED.append("static program: no static libc here")
-for compiler, options, words, what in ((["musl-gcc"], [], "musl", "musl program"),
-                                       (["gcc", "-m32"], [], "x86-64", "32-bit program")):
+C_SOURCE = '#include <unistd.h>\nint main(void) { char c; write(1, "ready\\n", 6); read(0, &c, 1); return 0; }\n'
+# write(1, "ready\n", 6), read(0, ., 1), exit(0): no 32-bit libc is needed.
+ASSEMBLY = """.globl _start
+_start: movl $4, %eax; movl $1, %ebx; movl $text, %ecx; movl $6, %edx; int $0x80
+movl $3, %eax; xorl %ebx, %ebx; movl $room, %ecx; movl $1, %edx; int $0x80
+movl $1, %eax; xorl %ebx, %ebx; int $0x80
+.data
+text: .ascii "ready\\n"
+room: .byte 0
+"""
+for compiler, source_name, text, words, what in (
+        (["musl-gcc"], "small.c", C_SOURCE, "musl", "musl program"),
+        (["gcc", "-m32", "-nostdlib", "-static", "-no-pie"], "small.s", ASSEMBLY, "x86-64", "32-bit program")):
     program = FOLDER / what.replace(" ", "_")
-    source = FOLDER / "small.c"
-    source.write_text("#include <unistd.h>\nint main(void) { char c; write(1, \"ready\\n\", 6); read(0, &c, 1); return 0; }\n")
+    source = FOLDER / source_name
+    source.write_text(text)
     try:
-        built = subprocess.run([*compiler, *options, "-o", program, source], capture_output=True, check=False).returncode == 0
+        built = subprocess.run([*compiler, "-o", program, source], capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
         built = False
     try:

@@ -12,24 +12,25 @@ namespace stallscope::attach {
 #define AT_PTHREAD_SELF 32
 #define AT_PTHREAD_DETACH 40
 #define AT_MUNMAP 48
-#define AT_REGION 56
-#define AT_REGION_BYTES 64
-#define AT_HELPER 72
-#define AT_ENTRY 80
-#define AT_OPEN_FLAGS 88
-#define AT_PAUSE 96
-#define AT_PARKED 112
-#define AT_FINISHED 116
-#define AT_FAILED 120
-#define AT_ACKNOWLEDGED 124
-#define AT_CANCELLED 128
-#define AT_CREATE_RESULT 132
-#define AT_DUMPABLE 136
-#define AT_ERROR_TEXT 144
-#define AT_THREAD 152
-#define AT_REQUEST 160
-#define AT_ENTRY_NAME 472
-#define AT_PATH 536
+#define AT_ERRNO_LOCATION 56
+#define AT_REGION 64
+#define AT_REGION_BYTES 72
+#define AT_HELPER 80
+#define AT_ENTRY 88
+#define AT_OPEN_FLAGS 96
+#define AT_PAUSE 104
+#define AT_PARKED 120
+#define AT_FINISHED 124
+#define AT_FAILED 128
+#define AT_ACKNOWLEDGED 132
+#define AT_CANCELLED 136
+#define AT_CREATE_RESULT 140
+#define AT_DUMPABLE 144
+#define AT_ERROR_TEXT 152
+#define AT_THREAD 160
+#define AT_REQUEST 168
+#define AT_ENTRY_NAME 480
+#define AT_PATH 544
 
 #define CHECK_OFFSET(name, field) static_assert(name == offsetof(InjectedData, field))
 CHECK_OFFSET(AT_DLOPEN, dlopen);
@@ -39,6 +40,7 @@ CHECK_OFFSET(AT_PTHREAD_CREATE, pthread_create);
 CHECK_OFFSET(AT_PTHREAD_SELF, pthread_self);
 CHECK_OFFSET(AT_PTHREAD_DETACH, pthread_detach);
 CHECK_OFFSET(AT_MUNMAP, munmap);
+CHECK_OFFSET(AT_ERRNO_LOCATION, errno_location);
 CHECK_OFFSET(AT_REGION, region);
 CHECK_OFFSET(AT_REGION_BYTES, region_bytes);
 CHECK_OFFSET(AT_HELPER, helper);
@@ -71,7 +73,11 @@ __asm__(
     "stallscope_injected_call:\n"
     "  call 9f\n"
     "  jne 0f\n"
+    "  call *" AT(AT_ERRNO_LOCATION) "\n"
+    "  movl (%rax), %r12d\n"
     "  call 5f\n"
+    "  call *" AT(AT_ERRNO_LOCATION) "\n"
+    "  movl %r12d, (%rax)\n"
     "0: movl $1, " AT(AT_PARKED) "\n"
     "1: pause\n"
     "  jmp 1b\n"
@@ -79,12 +85,16 @@ __asm__(
     "stallscope_injected_create:\n"
     "  call 9f\n"
     "  jne 0f\n"
+    "  call *" AT(AT_ERRNO_LOCATION) "\n"
+    "  movl (%rax), %r12d\n"
     "  leaq " AT(AT_THREAD) ", %rdi\n"
     "  xorl %esi, %esi\n"
     "  movq " AT(AT_HELPER) ", %rdx\n"
     "  movq %rbx, %rcx\n"
     "  call *" AT(AT_PTHREAD_CREATE) "\n"
     "  movl %eax, " AT(AT_CREATE_RESULT) "\n"
+    "  call *" AT(AT_ERRNO_LOCATION) "\n"
+    "  movl %r12d, (%rax)\n"
     "0: movl $1, " AT(AT_PARKED) "\n"
     "2: pause\n"
     "  jmp 2b\n"

@@ -23,7 +23,7 @@ struct InjectedData {
   // Functions in the target.
   uint64_t dlopen, dlsym, dlerror;
   uint64_t pthread_create, pthread_self, pthread_detach;  // 0 where the target has one thread
-  uint64_t munmap;
+  uint64_t munmap, errno_location;
   uint64_t region, region_bytes;
   uint64_t helper;  // address of the entry of that name
   uint64_t entry;   // of the agent, when it is loaded already; else 0

@@ -151,11 +151,13 @@ class Injector {
     functions_.dlsym = find({"dlsym", "__libc_dlsym"});
     functions_.dlerror = find({"dlerror"});
     functions_.munmap = find({"munmap"});
+    functions_.errno_location = find({"__errno_location"});
     functions_.pthread_create = find({"pthread_create"});
     functions_.pthread_self = find({"pthread_self"});
     functions_.pthread_detach = find({"pthread_detach"});
     functions_.open_flags = find({"dlopen"}) != 0 ? kOpenNowLocal : kOpenNowLocal | kInternalOpen;
     if (functions_.dlopen == 0 || functions_.dlsym == 0 || functions_.dlerror == 0 || functions_.munmap == 0 ||
+        functions_.errno_location == 0 ||
         (own_thread_ &&
          (functions_.pthread_create == 0 || functions_.pthread_self == 0 || functions_.pthread_detach == 0))) {
       return Refuse("its C library lacks what is needed to load a library. Start it under stallscope run.");
@@ -275,6 +277,7 @@ class Injector {
   absl::Status RunInRegion(Tracee* thread, bool* may_unmap) {
     const InjectedCode code = GetInjectedCode();
     data_.dlopen = functions_.dlopen, data_.dlsym = functions_.dlsym, data_.dlerror = functions_.dlerror;
+    data_.errno_location = functions_.errno_location;
     data_.munmap = functions_.munmap, data_.pthread_create = functions_.pthread_create;
     data_.pthread_self = functions_.pthread_self, data_.pthread_detach = functions_.pthread_detach;
     data_.open_flags = functions_.open_flags;

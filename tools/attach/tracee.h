@@ -33,8 +33,8 @@ class Tracee {
   absl::Status SetRegisters(const user_regs_struct& registers) const;
 
   // --- stopped in a system call
-  // Remembers registers, extended state and signal mask, and blocks signals (but those that code raises itself and the
-  // two that glibc needs in every thread).
+  // Remembers registers, extended state and signal mask, and blocks signals (but those that code raises itself, and the
+  // one that glibc needs in every thread).
   absl::Status Save();
   // As saved. Clears what was saved.
   absl::Status PutBack();

@@ -7,9 +7,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 
 namespace stallscope::attach {
 namespace {
+
+constexpr int kLooks = 3;
 
 std::string TaskFile(int pid, int tid, const char* name) {
   return ReadProcFile(absl::StrCat("/proc/", pid, "/task/", tid, "/", name));
@@ -46,7 +49,12 @@ ParkedThreads FindParked(int pid) {
 std::vector<WaitInFlight> DescribeStillParked(int pid, const ParkedThreads& before) {
   std::vector<WaitInFlight> waits;
   for (const auto& [tid, call] : before) {
-    const auto now = ParseParkedCall(TaskFile(pid, tid, "syscall"));
+    auto now = ParseParkedCall(TaskFile(pid, tid, "syscall"));
+    // The one that was borrowed may be on its way back.
+    for (int looks = 0; !now.has_value() && looks < kLooks; ++looks) {
+      absl::SleepFor(absl::Milliseconds(1));
+      now = ParseParkedCall(TaskFile(pid, tid, "syscall"));
+    }
     // An interrupted call goes on under another number.
     const bool same = now.has_value() && now->stack_pointer == call.stack_pointer &&
                       now->program_counter == call.program_counter &&

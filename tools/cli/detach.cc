@@ -4,38 +4,74 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "collector/main/collector.h"
 #include "tools/attach/injection.h"
 #include "tools/attach/target_process.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/detach_request.h"
 #include "tools/cli/exit_code.h"
 
 namespace stallscope::cli {
 namespace {
 
+constexpr int kAnswerMs = 3000;
+
 struct DetachOptions {
   int pid = 0;
   double wait_s = 5;
-  bool json = false;
+  std::string collector;
+  bool json = false, by_collector = false;
 };
 
+void Say(const DetachOptions& options, const std::string& name, const attach::Injection* injection) {
+  if (options.json) {
+    nlohmann::ordered_json document = {{"schema", "stallscope.detach/1"},
+                                       {"pid", options.pid},
+                                       {"comm", name},
+                                       {"by", injection != nullptr ? "injection" : "collector"}};
+    if (injection != nullptr) {
+      document["slots_given_back"] = injection->answer.slots;
+      document["stopped_ns"] = absl::ToInt64Nanoseconds(injection->stopped);
+    }
+    std::cout << document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  } else if (injection != nullptr) {
+    std::cout << absl::StrFormat("%d (%s) is not recorded any more: %d call slots are as they were\n", options.pid,
+                                 name, injection->answer.slots);
+  } else {
+    std::cout << absl::StrFormat("%d was told by its collector to end its recording\n", options.pid);
+  }
+  std::cout.flush();
+}
+
+// Only where the process itself cannot be reached: the collector's word needs no right to trace it.
+int ByCollector(const DetachOptions& options, const absl::Status& why_not_directly) {
+  const std::string socket = options.collector.empty() ? DefaultSocketPath() : options.collector;
+  if (!AskCollectorToDetach(socket, static_cast<uint32_t>(options.pid), kAnswerMs).ok()) return Fail(why_not_directly);
+  Say(options, "", nullptr);
+  return kDone;
+}
+
 int DetachFrom(const DetachOptions& options) {
+  if (options.by_collector) {
+    const std::string socket = options.collector.empty() ? DefaultSocketPath() : options.collector;
+    const absl::Status asked = AskCollectorToDetach(socket, static_cast<uint32_t>(options.pid), kAnswerMs);
+    if (!asked.ok()) {
+      return Fail(absl::UnavailableError(absl::StrCat(std::string(asked.message()), ". Try stallscope detach ",
+                                                      options.pid, " without --by-collector.")));
+    }
+    Say(options, "", nullptr);
+    return kDone;
+  }
   const absl::StatusOr<attach::TargetProcess> target =
       attach::InspectProcess("", options.pid, attach::Asker::OfThisProcess());
-  if (!target.ok()) return Fail(target.status());
+  if (absl::IsNotFound(target.status())) return Fail(target.status());
+  if (!target.ok()) return ByCollector(options, target.status());
   const absl::StatusOr<attach::Injection> injection = attach::Detach(*target, absl::Seconds(options.wait_s));
-  if (!injection.ok()) return Fail(injection.status());
-  const int64_t stopped_ns = absl::ToInt64Nanoseconds(injection->stopped);
-  if (options.json) {
-    const nlohmann::ordered_json document = {{"schema", "stallscope.detach/1"},
-                                             {"pid", target->pid},
-                                             {"comm", target->name},
-                                             {"slots_given_back", injection->answer.slots},
-                                             {"stopped_ns", stopped_ns}};
-    std::cout << document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
-  } else {
-    std::cout << absl::StrFormat("%d (%s) is not recorded any more: %d call slots are as they were\n", target->pid,
-                                 target->name, injection->answer.slots);
+  if (absl::IsUnavailable(injection.status()) || absl::IsPermissionDenied(injection.status())) {
+    return ByCollector(options, injection.status());
   }
+  if (!injection.ok()) return Fail(injection.status());
+  Say(options, target->name, &*injection);
   return kDone;
 }
 
@@ -49,6 +85,12 @@ void AddDetachCommand(CLI::App& program, int* exit_code) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--collector", options->collector,
+          "socket of the collector that tells the process when it cannot be reached otherwise (default: yours)")
+      ->type_name("SOCKET");
+  command->add_flag("--by-collector", options->by_collector, "have the collector tell it; no thread is stopped");
   command->add_flag("--json", options->json, "a document of schema stallscope.detach/1");
   command->footer(
       "The call slots are given back, CUPTI is left, the last records are sent. The library stays in memory, unused;\n"

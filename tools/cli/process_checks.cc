@@ -85,7 +85,7 @@ Check CheckAgentLoaded(const std::set<std::string>& files) {
   if (check.found.empty()) {
     check.state = CheckState::kWarn;
     check.found = "not loaded";
-    check.next = "start it under stallscope run -- COMMAND";
+    check.next = "stallscope attach loads it; or start it under stallscope run -- COMMAND";
   }
   return check;
 }
