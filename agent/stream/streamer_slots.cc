@@ -60,7 +60,9 @@ uint32_t Streamer::DrainSlot(uint32_t index, uint64_t now_ns) noexcept {
   const ThreadState& thread = g_threads[index];
   uint32_t taken = 0;
   for (uint32_t batch = 0; batch < kMostBatchesARound; ++batch) {
-    if (output_.room() < BatchEncoder::kMaxOutputBytes + kMaxStackBytes || publication_count_ == 4 * g_header->slot_count) break;
+    if (output_.room() < BatchEncoder::kMaxOutputBytes + kMaxStackBytes ||
+        publication_count_ == 4 * g_header->slot_count)
+      break;
     const bool give_up = exited || (cursor->stuck_at == from + 1 && now_ns - cursor->stuck_since_ns > kGiveUpNs);
     const ReadResult read =
         ReadRing(*slot, thread.ring, thread.ring_mask + 1, from, give_up, records_, BatchEncoder::kMaxRecords);

@@ -279,9 +279,8 @@ ProcessReport ProcessSession::Report(int64_t window_ns, HostNs now) const {
   if (report.gpu.empty()) report.gpu = stream_.gpu_name();
   report.agent_level = LevelName(level_);
   if (image_ != nullptr && image_->takes_stacks()) {
-    report.agent_level = level_ == static_cast<uint32_t>(wire::Level::kBudget)
-                             ? "stacks"
-                             : absl::StrCat(report.agent_level, ", stacks");
+    report.agent_level =
+        level_ == static_cast<uint32_t>(wire::Level::kBudget) ? "stacks" : absl::StrCat(report.agent_level, ", stacks");
   }
   if (process_cpu_ns_ > 0) {
     report.agent_cost_share = static_cast<double>(agent_cpu_ns_) / static_cast<double>(process_cpu_ns_);

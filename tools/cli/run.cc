@@ -236,7 +236,9 @@ void AddRunCommand(CLI::App& program, const std::vector<std::string>& words, int
   CLI::App* command =
       program.add_subcommand("run", "Where did the time of this command's tokens go, from its start to its end?");
   command->formatter(std::make_shared<RunHelp>());
-  command->add_option("--level", options->level, "detail: budget, kernels, nodes, or stacks (budget, with stacks of calls of 0.1 ms and more)")
+  command
+      ->add_option("--level", options->level,
+                   "detail: budget, kernels, nodes, or stacks (budget, with stacks of calls of 0.1 ms and more)")
       ->check(CLI::IsMember({"budget", "kernels", "nodes", "stacks"}))
       ->capture_default_str();
   auto* capture =
