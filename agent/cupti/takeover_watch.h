@@ -23,7 +23,7 @@ class TakeoverWatch {
   enum class Verdict : uint8_t {
     kFine,
     kSwitchedOff,  // work leaves no buffer asked for and none is out, or only a flush's own record comes: the kinds are off
-    kTakenAway     // the buffers that are out went elsewhere
+    kTakenAway  // the buffers that are out went elsewhere
   };
 
   // At most one answer other than kFine until the next Reset or sign of life.

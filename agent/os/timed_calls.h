@@ -55,6 +55,8 @@
   X(kMsync, int, msync, (void* address, size_t bytes, int flags), (address, bytes, flags), 0, true, kErrno)            \
   X(kFtruncate, int, ftruncate, (int fd, off_t bytes), (fd, bytes), wire::FdObject(fd), true, kErrno)                  \
   X(kFtruncate, int, ftruncate64, (int fd, off_t bytes), (fd, bytes), wire::FdObject(fd), true, kErrno)                \
+  X(kTruncate, int, truncate, (const char* path, off_t bytes), (path, bytes), 0, true, kErrno)                         \
+  X(kTruncate, int, truncate64, (const char* path, off_t bytes), (path, bytes), 0, true, kErrno)                       \
   X(kFallocate, int, fallocate, (int fd, int mode, off_t offset, off_t bytes), (fd, mode, offset, bytes),              \
     wire::FdObject(fd), true, kErrno)                                                                                  \
   X(kFallocate, int, fallocate64, (int fd, int mode, off_t offset, off_t bytes), (fd, mode, offset, bytes),            \

@@ -82,7 +82,8 @@ struct ProcessReport {
   std::vector<HealthCause> health_causes;  // every cause there is, also those that never happened
   GovernorReport governor;
   BatchReport batch;
-  int64_t gpu_clock_uncertainty_ns = -1;  // of GPU times against the host's clock; -1: no GPU times, or nothing heard yet
+  int64_t gpu_clock_uncertainty_ns =
+      -1;                       // of GPU times against the host's clock; -1: no GPU times, or nothing heard yet
   std::string agent_level;      // "budget", "kernels", "nodes"
   double agent_cost_share = 0;  // agent CPU / process CPU
   std::vector<BlockedThread> blocked;

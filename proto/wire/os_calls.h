@@ -203,7 +203,8 @@
   X(kFputwc, "fputwc", kFile, kFd, kTimed, "fputwc fputwc_unlocked")                                                   \
   X(kPutwc, "putwc", kFile, kFd, kTimed, "putwc putwc_unlocked")                                                       \
   X(kFgetws, "fgetws", kFile, kFd, kTimed, "fgetws fgetws_unlocked __fgetws_chk __fgetws_unlocked_chk")                \
-  X(kFputws, "fputws", kFile, kFd, kTimed, "fputws fputws_unlocked")
+  X(kFputws, "fputws", kFile, kFd, kTimed, "fputws fputws_unlocked")                                                   \
+  X(kTruncate, "truncate", kFile, kNone, kTimed, "truncate truncate64")
 
 // Names of Nsight Systems' documented list that have no hook here, and why.
 // X("name", "reason")

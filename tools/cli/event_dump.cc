@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "collector/memory/memory_words.h"
 #include "absl/strings/str_cat.h"
+#include "collector/memory/memory_words.h"
 #include "collector/tables/summary_tables.h"
 #include "proto/wire/shm.h"
 #include "tools/cli/event_line.h"

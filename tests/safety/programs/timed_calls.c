@@ -58,6 +58,8 @@ static void files(void) {
   SHOW(fsync(-1));
   SHOW(fdatasync(fd));
   SHOW(ftruncate(fd, 100));
+  SHOW(truncate("/nonexistent/file", 1));
+  SHOW(truncate(BAD, 1));
   SHOW(posix_fallocate(fd, 0, -1));
   SHOW(flock(fd, LOCK_EX));
   SHOW(flock(-1, LOCK_EX));
