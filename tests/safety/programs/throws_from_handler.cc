@@ -1,13 +1,16 @@
 // Exceptions thrown by a signal handler out of waits that the agent hooks: they pass through the hook's frame to the program's
-// catch, and the next waits work. Built with -fnon-call-exceptions, as a program that does this must be.
+// catch, and the next waits work. Built with -fnon-call-exceptions, as a program that does this must be. The signal is sent
+// when the thread sleeps: on the way there are instructions from which even the plain program cannot throw.
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
+#include <cstring>
+#include <thread>
 
 namespace {
 
@@ -32,6 +35,29 @@ void WaitForEver(int kind, const int* ends, sem_t* semaphore) {
   for (;;) poll(nullptr, 0, 100);
 }
 
+// Whether the process's first thread sleeps in the kernel.
+bool FirstThreadSleeps() {
+  char path[64], stat[512] = {};
+  std::snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
+  FILE* file = std::fopen(path, "r");
+  if (file == nullptr) return false;
+  const size_t bytes = std::fread(stat, 1, sizeof(stat) - 1, file);
+  std::fclose(file);
+  const char* name_end = bytes > 0 ? std::strrchr(stat, ')') : nullptr;
+  return name_end != nullptr && std::strncmp(name_end, ") S", 3) == 0;
+}
+
+// How many waits the first thread has begun, and how many it was thrown out of.
+std::atomic<int> g_begun{0}, g_left{0};
+
+void Disturb(pthread_t first, int times) {
+  for (int i = 0; i < times; ++i) {
+    while (g_begun.load() <= i || !FirstThreadSleeps()) std::this_thread::yield();
+    pthread_kill(first, SIGALRM);
+    while (g_left.load() <= i) std::this_thread::yield();
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -42,16 +68,19 @@ int main() {
   action.sa_handler = Throw;
   action.sa_flags = SA_NODEFER;  // the handler never returns
   sigaction(SIGALRM, &action, nullptr);
+  constexpr int kTimes = 80;
+  std::thread disturber(Disturb, pthread_self(), kTimes);
   int caught = 0;
-  for (int i = 0; i < 80; ++i) {
-    itimerval soon = {{0, 0}, {0, 500}};
+  for (int i = 0; i < kTimes; ++i) {
     try {
-      setitimer(ITIMER_REAL, &soon, nullptr);
+      ++g_begun;
       WaitForEver(i % 4, ends, &semaphore);
     } catch (const Interrupted& interrupted) {
       caught += interrupted.signal == SIGALRM;
     }
+    ++g_left;
   }
+  disturber.join();
   std::printf("caught %d, destroyed %d\n", caught, g_destroyed);
   sem_post(&semaphore);
   std::printf("semaphore %d, ", sem_wait(&semaphore));
