@@ -97,7 +97,7 @@ class HostileInput : public ::testing::Test {
 
 TEST_F(HostileInput, Stream_DamagedTwentyThousandWays) {
   const std::string seed = SeedStream();
-  ASSERT_EQ(ReadHostileStream(seed), 18u);
+  ASSERT_EQ(ReadHostileStream(seed), 22u);
   Mutator mutator(1);
   uint64_t events = 0;
   for (int i = 0; i < 20'000; ++i) events += ReadHostileStream(mutator.Damage(seed));
@@ -106,7 +106,7 @@ TEST_F(HostileInput, Stream_DamagedTwentyThousandWays) {
 
 TEST_F(HostileInput, Capture_DamagedFiveThousandWays) {
   const std::string seed = SeedCapture();
-  ASSERT_EQ(ReadHostileCapture(seed), 18u);
+  ASSERT_EQ(ReadHostileCapture(seed), 22u);
   Mutator mutator(2);
   for (int i = 0; i < 5'000; ++i) ReadHostileCapture(mutator.Damage(seed));
 }

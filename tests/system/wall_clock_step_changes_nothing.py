@@ -40,7 +40,8 @@ def check(name, process):
     assert process["wall_ns"] < 2 * SECONDS * 1e9, (name, process["wall_ns"])
     assert process["itl_us"]["max"] < 1e6, (name, process["itl_us"])
     assert process["lines"].get("unknown.late", {"ns": 0})["ns"] == 0, (name, process["lines"])
-    assert process["health"]["late"] == process["health"]["clamped"] == process["health"]["dropped"] == 0, (name, causes)
+    assert process["health"]["late"] == process["health"]["clamped"] == process["health"]["dropped"] == 0, (
+        name, process["health"])
     assert not causes, (name, causes)
 
 

@@ -1,12 +1,15 @@
 // Blocks in known functions: usage known_stack LOCK_MS TIMES [RING_DEPTH].
 //
-// TIMES times, a holder keeps engine::Scheduler::queue_mutex_ for LOCK_MS milliseconds while a second thread asks for it in
-// engine::Scheduler::TakeNextRequest(). The address of the mutex is printed first.
+// TIMES times, a holder keeps engine::Scheduler::queue_mutex_ for LOCK_MS milliseconds more once a second thread sleeps in
+// engine::Scheduler::TakeNextRequest(), which asks for it. The address of the mutex is printed first.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <thread>
 
 namespace engine {
@@ -16,10 +19,23 @@ void Pause(long milliseconds) {
   nanosleep(&pause, nullptr);
 }
 
+// Whether a thread of this process sleeps in the kernel.
+bool Sleeps(pid_t thread) {
+  char path[64], stat[512] = {};
+  snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+  FILE* file = fopen(path, "r");
+  if (file == nullptr) return false;
+  const size_t bytes = fread(stat, 1, sizeof(stat) - 1, file);
+  fclose(file);
+  const char* name_end = bytes > 0 ? strrchr(stat, ')') : nullptr;
+  return name_end != nullptr && strncmp(name_end, ") S", 3) == 0;
+}
+
 class Scheduler {
  public:
   __attribute__((noinline)) int TakeNextRequest(int depth) {
     if (depth > 0) return TakeNextRequest(depth - 1) + 1;
+    asking_.store(gettid());
     pthread_mutex_lock(&queue_mutex_);
     const int taken = ++taken_;
     pthread_mutex_unlock(&queue_mutex_);
@@ -27,7 +43,9 @@ class Scheduler {
   }
   __attribute__((noinline)) void HoldFor(long milliseconds) {
     pthread_mutex_lock(&queue_mutex_);
+    asking_.store(0);
     pthread_barrier_wait(&both_);
+    while (asking_.load() == 0 || !Sleeps(asking_.load())) Pause(1);
     Pause(milliseconds);
     pthread_mutex_unlock(&queue_mutex_);
     pthread_barrier_wait(&both_);  // until the other one has had it
@@ -39,6 +57,7 @@ class Scheduler {
  private:
   pthread_mutex_t queue_mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_barrier_t both_;
+  std::atomic<pid_t> asking_ = 0;
   int taken_ = 0;
 };
 
