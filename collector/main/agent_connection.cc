@@ -89,18 +89,25 @@ void AgentConnection::Refuse(const std::string& why) {
   Close();
 }
 
-bool AgentConnection::TellToDetach() {
+bool AgentConnection::Tell(const v1::Control& control) {
   v1::Frame frame;
-  frame.mutable_control()->set_detach(true);
+  *frame.mutable_control() = control;
+  frame.mutable_control()->clear_pid();
+  frame.mutable_control()->clear_refused();
   return !closed_ && SendFrame(frame);
 }
 
 void AgentConnection::AnswerTool(const v1::Frame& request) {
-  const std::string why = owner_->DetachProcess(request.control().pid());
+  const std::string why = owner_->TellProcess(request.control().pid(), request.control());
   if (!why.empty()) return Refuse(why);
   v1::Frame frame;
-  frame.mutable_state()->set_what(v1::State::DETACHED);
-  frame.mutable_state()->set_value(request.control().pid());
+  if (request.control().detach()) {
+    frame.mutable_state()->set_what(v1::State::DETACHED);
+    frame.mutable_state()->set_value(request.control().pid());
+  } else {
+    frame.mutable_state()->set_what(v1::State::LEVEL);
+    frame.mutable_state()->set_value(request.control().level());
+  }
   if (!SendFrame(frame)) owner_->OnTrouble("answers that could not be delivered");
   Close();
 }
@@ -163,7 +170,7 @@ bool AgentConnection::TakeFrame(std::string_view bytes) {
   arena->Reset();
   auto* frame = google::protobuf::Arena::CreateMessage<v1::Frame>(arena);
   const bool parsed = frame->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  if (parsed && session_ == nullptr && frame->control().detach() && frame->control().pid() != 0) {
+  if (parsed && session_ == nullptr && frame->control().pid() != 0) {
     AnswerTool(*frame);
     return false;
   }

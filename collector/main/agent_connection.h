@@ -20,8 +20,9 @@ class Arena;
 }
 
 namespace stallscope::v1 {
+class Control;
 class Frame;
-}
+}  // namespace stallscope::v1
 
 namespace stallscope {
 
@@ -42,8 +43,8 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
     // After one read: the frames in it are appended and taken in.
     virtual void OnBytes(uint64_t bytes) = 0;
     virtual void OnClosed(AgentConnection* connection) = 0;
-    // A tool asks for the detach of a process. Empty: it was told; else why not.
-    virtual std::string DetachProcess(uint32_t pid) = 0;
+    // A tool asks for something of a process. Empty: it was told; else why not.
+    virtual std::string TellProcess(uint32_t pid, const v1::Control& control) = 0;
   };
 
   AgentConnection(boost::asio::local::stream_protocol::socket socket, Owner* owner);
@@ -55,8 +56,8 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   void DrainAndClose();
   void Close();
 
-  // Tells the agent to end its recording. False: it does not listen.
-  bool TellToDetach();
+  // Tells the agent what a tool asks for. False: it does not listen.
+  bool Tell(const v1::Control& control);
 
   const ProcessSession* session() const { return session_; }
   bool said_hello() const { return session_ != nullptr; }

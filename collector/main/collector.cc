@@ -146,7 +146,7 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
     CommitCapture();
   }
   void OnClosed(AgentConnection* connection) override { connections_.erase(connection->shared_from_this()); }
-  std::string DetachProcess(uint32_t pid) override;
+  std::string TellProcess(uint32_t pid, const v1::Control& control) override;
 
   // --- serve::LiveSource
   BudgetReport LiveReport(int64_t window_ns) override { return table_->Report(window_ns, Now()); }
@@ -314,14 +314,14 @@ CollectorTotals CollectorImpl::MakeTotals() const {
   return totals;
 }
 
-std::string CollectorImpl::DetachProcess(uint32_t pid) {
+std::string CollectorImpl::TellProcess(uint32_t pid, const v1::Control& control) {
   bool known = false;
   for (const auto& connection : connections_) {
     const ProcessSession* session = connection->session();
     if (session == nullptr || session->pid() != pid) continue;
     known = true;
     // Without a streaming thread nobody reads what we send.
-    if (session->streaming() && connection->TellToDetach()) return "";
+    if (session->streaming() && connection->Tell(control)) return "";
   }
   return known ? absl::StrCat("process ", pid, " has no thread of the agent's that could be told")
                : absl::StrCat("process ", pid, " is not connected to this collector");

@@ -15,6 +15,7 @@ void AddTopCommand(CLI::App& program, int* exit_code);
 void AddCollectCommand(CLI::App& program, int* exit_code);
 void AddAttachCommand(CLI::App& program, int* exit_code);
 void AddDetachCommand(CLI::App& program, int* exit_code);
+void AddLevelCommand(CLI::App& program, int* exit_code);
 void AddPsCommand(CLI::App& program, int* exit_code);
 void AddDumpCommand(CLI::App& program, int* exit_code);
 void AddReportCommand(CLI::App& program, int* exit_code);

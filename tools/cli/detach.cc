@@ -8,13 +8,11 @@
 #include "tools/attach/injection.h"
 #include "tools/attach/target_process.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/detach_request.h"
+#include "tools/cli/control_request.h"
 #include "tools/cli/exit_code.h"
 
 namespace stallscope::cli {
 namespace {
-
-constexpr int kAnswerMs = 3000;
 
 struct DetachOptions {
   int pid = 0;
@@ -43,18 +41,23 @@ void Say(const DetachOptions& options, const std::string& name, const attach::In
   std::cout.flush();
 }
 
+absl::Status AskCollectorToDetach(const DetachOptions& options) {
+  v1::Control control;
+  control.set_pid(static_cast<uint32_t>(options.pid));
+  control.set_detach(true);
+  return AskCollector(options.collector.empty() ? DefaultSocketPath() : options.collector, control);
+}
+
 // Only where the process itself cannot be reached: the collector's word needs no right to trace it.
 int ByCollector(const DetachOptions& options, const absl::Status& why_not_directly) {
-  const std::string socket = options.collector.empty() ? DefaultSocketPath() : options.collector;
-  if (!AskCollectorToDetach(socket, static_cast<uint32_t>(options.pid), kAnswerMs).ok()) return Fail(why_not_directly);
+  if (!AskCollectorToDetach(options).ok()) return Fail(why_not_directly);
   Say(options, "", nullptr);
   return kDone;
 }
 
 int DetachFrom(const DetachOptions& options) {
   if (options.by_collector) {
-    const std::string socket = options.collector.empty() ? DefaultSocketPath() : options.collector;
-    const absl::Status asked = AskCollectorToDetach(socket, static_cast<uint32_t>(options.pid), kAnswerMs);
+    const absl::Status asked = AskCollectorToDetach(options);
     if (!asked.ok()) {
       return Fail(absl::UnavailableError(absl::StrCat(std::string(asked.message()), ". Try stallscope detach ",
                                                       options.pid, " without --by-collector.")));

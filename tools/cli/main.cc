@@ -63,13 +63,14 @@ int main(int argc, char** argv) {
   AddRunCommand(program, command, &exit_code);  // record a command, say at its end where the time went
   AddAttachCommand(program, &exit_code);        // record a process that runs already
   AddDetachCommand(program, &exit_code);        // and let it go
-  AddTopCommand(program, &exit_code);           // where it goes now
-  AddCollectCommand(program, &exit_code);       // the collector in the foreground
-  AddPsCommand(program, &exit_code);            // who is recorded
-  AddBudgetCommand(program, &exit_code);        // the budget of a capture
-  AddReportCommand(program, &exit_code);        // the four tables of a capture
-  AddDumpCommand(program, &exit_code);          // every event of a capture
-  AddDoctorCommand(program, &exit_code);        // what will work here
+  AddLevelCommand(program, &exit_code);
+  AddTopCommand(program, &exit_code);      // where it goes now
+  AddCollectCommand(program, &exit_code);  // the collector in the foreground
+  AddPsCommand(program, &exit_code);       // who is recorded
+  AddBudgetCommand(program, &exit_code);   // the budget of a capture
+  AddReportCommand(program, &exit_code);   // the four tables of a capture
+  AddDumpCommand(program, &exit_code);     // every event of a capture
+  AddDoctorCommand(program, &exit_code);   // what will work here
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

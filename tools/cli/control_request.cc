@@ -1,4 +1,4 @@
-#include "tools/cli/detach_request.h"
+#include "tools/cli/control_request.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +15,7 @@ namespace stallscope::cli {
 namespace {
 
 constexpr uint32_t kMostAnswerBytes = 4096;
+constexpr int kAnswerMs = 3000;
 
 bool ReadAll(int fd, void* into, size_t bytes, int timeout_ms) {
   auto* at = static_cast<char*>(into);
@@ -29,10 +30,9 @@ bool ReadAll(int fd, void* into, size_t bytes, int timeout_ms) {
   return true;
 }
 
-absl::Status Exchange(int fd, const std::string& socket_path, uint32_t pid, int timeout_ms) {
+absl::Status Exchange(int fd, const std::string& socket_path, const v1::Control& control, int timeout_ms) {
   v1::Frame request;
-  request.mutable_control()->set_detach(true);
-  request.mutable_control()->set_pid(pid);
+  *request.mutable_control() = control;
   const std::string body = request.SerializeAsString();
   auto length = static_cast<uint32_t>(body.size());
   std::string bytes(reinterpret_cast<const char*>(&length), sizeof(length));
@@ -46,13 +46,13 @@ absl::Status Exchange(int fd, const std::string& socket_path, uint32_t pid, int 
   if (!ReadAll(fd, answer.data(), answer.size(), timeout_ms) || !frame.ParseFromString(answer)) {
     return absl::UnavailableError(absl::StrCat("the collector at ", socket_path, " gave no answer that can be read"));
   }
-  if (frame.state().what() == v1::State::DETACHED) return absl::OkStatus();
+  if (frame.has_state()) return absl::OkStatus();
   return absl::UnavailableError(frame.control().refused());
 }
 
 }  // namespace
 
-absl::Status AskCollectorToDetach(const std::string& socket_path, uint32_t pid, int timeout_ms) {
+absl::Status AskCollector(const std::string& socket_path, const v1::Control& control) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (socket_path.size() >= sizeof(address.sun_path)) {
@@ -66,7 +66,7 @@ absl::Status AskCollectorToDetach(const std::string& socket_path, uint32_t pid, 
     if (fd >= 0) close(fd);
     return status;
   }
-  absl::Status status = Exchange(fd, socket_path, pid, timeout_ms);
+  absl::Status status = Exchange(fd, socket_path, control, kAnswerMs);
   close(fd);
   return status;
 }
