@@ -43,7 +43,7 @@ uint64_t FastestRound(GetVersion get_version) noexcept {
 
 uint32_t Measure(const Probe& probe, GetVersion get_version) noexcept {
   CuptiInterface& cupti = g_cupti_session.cupti;
-  const auto switch_to = [&cupti, &probe](uint32_t on) {
+  const auto switch_to = [&probe](uint32_t on) {
     return cupti.functions.cuptiEnableCallback(on, cupti.subscriber(), probe.domain, probe.callback_id) ==
            CUPTI_SUCCESS;
   };

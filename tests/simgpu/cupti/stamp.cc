@@ -13,8 +13,10 @@ namespace {
 constexpr uint64_t kMeasureEveryNs = 100'000'000;
 constexpr uint64_t kJumpNs = 3'600'000'000'000;
 constexpr int64_t kSameClockNs = 2000;    // below this the client's clock is ours
-constexpr uint64_t kRateBaseNs = 20'000;  // between the two readings that tell how fast a client's clock runs
+constexpr uint64_t kRateBaseNs = 50'000;  // between the two readings that tell how fast a client's clock runs
 constexpr double kSameRate = 0.01;        // closer than this it runs in nanoseconds
+constexpr double kRateError = 0.005;      // a thread that loses its core between two readings measures nonsense
+constexpr int kRateAttempts = 50;
 
 std::atomic<TimestampCallback> timestamp_callback{nullptr};
 std::atomic<int64_t> offset_ns{0};
@@ -25,6 +27,7 @@ std::atomic<uint64_t> registered_at_ns{0}, registered_stamp{0};
 
 struct Reading {
   uint64_t simulated_ns, stamp_ns;
+  uint64_t width_ns;  // the stamp was taken somewhere within
 };
 
 // Brackets one stamp between two readings of the simulation's clock; the narrowest of a few wins.
@@ -38,7 +41,7 @@ Reading ReadBothClocks() {
     const uint64_t after_ns = clock.SharedNowNs();
     if (after_ns - before_ns >= narrowest_ns) continue;
     narrowest_ns = after_ns - before_ns;
-    reading = {before_ns + narrowest_ns / 2, stamp_ns};
+    reading = {before_ns + narrowest_ns / 2, stamp_ns, narrowest_ns};
   }
   return reading;
 }
@@ -62,10 +65,18 @@ uint64_t HostNs() {
 
 // The real library takes readings of both clocks now and then and lays a line through them, so that any unit will do.
 void MeasureRate() {
-  const Reading first = ReadBothClocks();
-  for (const uint64_t begin_ns = HostNs(); HostNs() - begin_ns < kRateBaseNs;) {
+  Reading first = {};
+  double rate = 1;
+  for (int attempt = 0; attempt < kRateAttempts; ++attempt) {
+    first = ReadBothClocks();
+    for (const uint64_t begin_ns = HostNs(); HostNs() - begin_ns < kRateBaseNs;) {
+    }
+    const Reading second = ReadBothClocks();
+    rate = RateBetween(first, second);
+    const double error = static_cast<double>(first.width_ns + second.width_ns) / static_cast<double>(kRateBaseNs);
+    if (error < kRateError) break;
+    if (rate > 1 - kSameRate - error && rate < 1 + kSameRate + error) rate = 1;
   }
-  const double rate = RateBetween(first, ReadBothClocks());
   registered_at_ns.store(first.simulated_ns);
   registered_stamp.store(first.stamp_ns);
   clock_rate.store(rate > 1 - kSameRate && rate < 1 + kSameRate ? 1 : rate, std::memory_order_release);
@@ -109,7 +120,7 @@ StampScale CurrentScale() {
   const double rate = clock_rate.load(std::memory_order_acquire);
   if (rate != 1) {
     const Reading now = ReadBothClocks();
-    const double since = RateBetween({registered_at_ns.load(), registered_stamp.load()}, now);
+    const double since = RateBetween({registered_at_ns.load(), registered_stamp.load(), 0}, now);
     const bool steady = since > rate * (1 - kSameRate) && since < rate * (1 + kSameRate);
     return {now.simulated_ns, now.stamp_ns, steady ? since : rate};
   }

@@ -61,11 +61,15 @@ class Recorded:
     def __init__(self, capture, pid=None):
         records = [json.loads(line) for line in run(stallscope, "dump", capture, "--format", "json").splitlines()]
         work = [record for record in records if record["kind"] == "gpu"]
-        pid = pid or collections.Counter(record["pid"] for record in work).most_common(1)[0][0]
+        processes = json.loads(run(stallscope, "budget", capture, "--json"))["processes"]
+        # On a busy machine a run on its own clock may have every record refused.
+        works = collections.Counter({process["pid"]: process["health"]["clamped"] for process in processes})
+        works.update(record["pid"] for record in work)
+        pid = pid or works.most_common(1)[0][0]
         work = [record for record in work if record["pid"] == pid]
         self.lost = sum(record.get("records", 0) for record in records if record["kind"] == "loss" and record["pid"] == pid)
         # GPU records that were refused, because their times cannot be right, are among the clamped.
-        for process in json.loads(run(stallscope, "budget", capture, "--json"))["processes"]:
+        for process in processes:
             if process["pid"] == pid:
                 self.lost += process["health"]["clamped"]
         self.names = collections.Counter((record["op"], record["name"]) for record in work)
