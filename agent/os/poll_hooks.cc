@@ -53,22 +53,20 @@ void AnnouncePoll(PollFrame* frame, const pollfd* fds, nfds_t count) noexcept {
   RenameWait(thread, wire::FdObject(frame->fds[0]));
 }
 
+// The descriptor that ended the wait, so that the write to it can be found; else the first one.
+inline uint64_t PolledObject(const pollfd* fds, nfds_t count, int result) noexcept {
+  if (count == 0 || (result < 0 && errno != EINTR)) return 0;
+  for (nfds_t i = 0; result > 0 && i < count && i < 64; ++i) {
+    if (fds[i].revents != 0) return wire::FdObject(fds[i].fd);
+  }
+  return wire::FdObject(fds[0].fd);
+}
+
 void FinishPoll(PollFrame* frame, const pollfd* fds, nfds_t count, int result, uint64_t timeout_ns) noexcept {
   ThreadState* thread = frame->wait.thread;
   if (thread == nullptr || thread != CurrentThread()) return;
   for (uint32_t i = 0; i < frame->announced; ++i) RemoveWaiterOf(thread, wire::FdObject(frame->fds[i]));
-  // The record names the descriptor that ended the wait, so that the write to it can be found.
-  uint64_t object = 0;
-  if (count != 0 && (result >= 0 || errno == EINTR)) {
-    object = wire::FdObject(fds[0].fd);
-    for (nfds_t i = 0; result > 0 && i < count && i < 64; ++i) {
-      if (fds[i].revents != 0) {
-        object = wire::FdObject(fds[i].fd);
-        break;
-      }
-    }
-  }
-  FinishWait(&frame->wait, Outcome(result, timeout_ns), object);
+  FinishWait(&frame->wait, Outcome(result, timeout_ns), PolledObject(fds, count, result));
 }
 
 // glibc's own ppoll reads the timeout before the kernel does.
@@ -129,6 +127,13 @@ STALLSCOPE_EXPORT(int, epoll_ctl, (int epoll_fd, int operation, int fd, epoll_ev
 
 STALLSCOPE_EXPORT(int, poll, (pollfd * fds, nfds_t count, int timeout_ms)) {
   auto* real = STALLSCOPE_REAL(poll);
+  if (timeout_ms == 0) {  // announces nothing
+    WaitFrame frame;
+    StartWait(&frame, wire::OsCall::kPoll, 0);
+    const int result = real(fds, count, 0);
+    FinishWait(&frame, Outcome(result, 0), frame.thread != nullptr ? PolledObject(fds, count, result) : 0);
+    return result;
+  }
   PollFrame frame;
   int result = 0;
   if (StartPoll(&frame, wire::OsCall::kPoll, count, timeout_ms != 0)) {
