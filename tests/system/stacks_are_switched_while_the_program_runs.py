@@ -1,44 +1,18 @@
 """Stacks off, on, off again by Control frames: waits have stacks only while they are on, and each crosses the wire once."""
 import ctypes.util
-import os
+import pathlib
 import socket
 import struct
+import sys
 import time
 
 from road import BUILD, FOLDER, skip, start
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "safety"))
+from drain import fields  # noqa: E402
+
 if not ctypes.util.find_library("unwind-x86_64"):
     skip("libunwind-x86_64.so.8 (Debian's libunwind8) is not installed")
-
-
-def fields(message):
-    """(number, value) of a protobuf message; nested messages stay bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(message):
-        tag = varint()
-        kind = tag & 7
-        if kind == 0:
-            yield tag >> 3, varint()
-        elif kind == 2:
-            length = varint()
-            yield tag >> 3, message[at:at + length]
-            at += length
-        else:
-            width = 8 if kind == 1 else 4
-            yield tag >> 3, message[at:at + width]
-            at += width
 
 
 def control(stacks):
