@@ -1,9 +1,10 @@
 /* Times hooked calls in a tight loop; overhead_bench.py runs it plain and with the agent and prints the difference.
  *
- * usage: overhead_bench SCALE [clocked] [threaded]     (1: full length; 0.01: a smoke run)
- * clocked: through a function that reads the clock before and after and does nothing else, which whoever interposes a call
- * to record how long it took cannot do without: what is above that is the recorder's own. threaded: beside a second thread
- * that does nothing, since the C library is faster in a process of one thread than any server can be.
+ * usage: overhead_bench SCALE [wrapped|clocked] [threaded]     (1: full length; 0.01: a smoke run)
+ * wrapped: through a function that makes the call and nothing else, which nobody who interposes a call can do without.
+ * clocked: one that also reads the clock before and after, which whoever records how long the call took cannot do without:
+ * what is above that is the recorder's own. threaded: beside a second thread that does nothing, since the C library is
+ * faster in a process of one thread than any server can be.
  * Prints "NAME NS" per line: the fastest of many short runs, in ns a call (a mutex pair is two calls). The one below
  * the line of the machine's noise is the fastest: others share the machine. */
 #define _GNU_SOURCE
@@ -30,7 +31,7 @@ static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore;
 static int epoll_fd, event_fd, null_fd;
 
-static int clocked;
+static int wrapped, clocked;
 static volatile uint64_t taken;
 static volatile long total;
 #if defined(__x86_64__)
@@ -44,8 +45,13 @@ static double now_ns(void) {
   return now.tv_sec * 1e9 + now.tv_nsec;
 }
 
-/* Times n calls of `answer`, an expression; clocked: from a function in front of it, as an interposer is. */
+/* Times n calls of `answer`, an expression; wrapped and clocked: from a function in front of it, as an interposer is. */
 #define BENCH(name, preparation, answer, end)                  \
+  static __attribute__((noinline)) long wrapped_##name(void) { \
+    const long result = answer;                                \
+    taken = 0;                                                 \
+    return result;                                             \
+  }                                                            \
   static __attribute__((noinline)) long clocked_##name(void) { \
     const uint64_t begin_ticks = CLOCK();                      \
     const long result = answer;                                \
@@ -55,7 +61,9 @@ static double now_ns(void) {
   static void name(long n) {                                   \
     long sum = 0;                                              \
     preparation;                                               \
-    if (clocked) {                                             \
+    if (wrapped) {                                             \
+      for (long i = 0; i < n; ++i) sum += wrapped_##name();    \
+    } else if (clocked) {                                      \
       for (long i = 0; i < n; ++i) sum += clocked_##name();    \
     } else {                                                   \
       for (long i = 0; i < n; ++i) sum += answer;              \
@@ -116,6 +124,7 @@ int main(int argc, char **argv) {
   double scale = argc > 1 ? atof(argv[1]) : 1;
   for (int i = 2; i < argc; ++i) {
     pthread_t thread;
+    if (strcmp(argv[i], "wrapped") == 0) wrapped = 1;
     if (strcmp(argv[i], "clocked") == 0) clocked = 1;
     if (strcmp(argv[i], "threaded") == 0 && pthread_create(&thread, NULL, do_nothing, NULL) != 0) return 1;
   }

@@ -206,7 +206,8 @@ std::optional<ShmCurrentWait> ShmImage::ReadCurrentWait(uint32_t index) const {
     ShmCurrentWait wait{static_cast<wire::RecordKind>(LoadOnce(shared.kind)), static_cast<uint16_t>(call_plus_one - 1),
                         LoadOnce(shared.object), LoadOnce(shared.begin)};
     // Both halves in one load, as the agent's streaming thread stores them.
-    const uint64_t seen = LoadOnce(*reinterpret_cast<const uint64_t*>(&shared.stack));
+    using TwoHalves [[gnu::may_alias]] = uint64_t;
+    const uint64_t seen = LoadOnce(*reinterpret_cast<const TwoHalves*>(&shared.stack));
     if (static_cast<uint32_t>(seen >> 32) == static_cast<uint32_t>(wait.begin_ticks)) {
       wait.stack = static_cast<uint32_t>(seen);
     }
