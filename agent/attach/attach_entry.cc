@@ -63,11 +63,11 @@ bool SetUpOrResume(AttachRequest* request) noexcept {
     Answer(request, AttachOutcome::kAlready);
     return false;
   }
-  SetAttachOrders(request->socket_path, request->level_plus_one);
+  SetAttachOrders(request->socket_path, request->level_plus_one, request->stacks != 0);
   if (resumes) {
     const uint32_t level =
         request->level_plus_one != 0 ? request->level_plus_one - 1 : static_cast<uint32_t>(wire::Level::kBudget);
-    if (ResumeAfterDetach(static_cast<uint8_t>(level))) return true;
+    if (ResumeAfterDetach(static_cast<uint8_t>(level), request->stacks != 0)) return true;
     Answer(request, AttachOutcome::kRefused, "the last detach is still under way");
     return false;
   }

@@ -35,6 +35,7 @@ constinit const char* g_why_off = nullptr;
 // From `stallscope attach`.
 constinit char g_attached_socket[112] = {};
 constinit uint32_t g_attached_level_plus_one = 0;
+constinit bool g_attached_stacks = false;
 constinit bool g_was_attached = false;
 
 bool EpochIsZero() noexcept { return g_epoch->epoch.load(std::memory_order_acquire) == 0; }
@@ -57,7 +58,9 @@ void ApplyEnvironment(wire::Header* header) noexcept {
     header->wait_threshold_ns.store(static_cast<uint32_t>(strtoul(text, nullptr, 10)), std::memory_order_relaxed);
   }
   if (g_attached_level_plus_one > 1) {
-    header->control.store((g_attached_level_plus_one - 1) | wire::kControlRecording, std::memory_order_relaxed);
+    header->control.store(
+        (g_attached_level_plus_one - 1) | wire::kControlRecording | (g_attached_stacks ? wire::kControlStacks : 0),
+        std::memory_order_relaxed);
   }
 }
 
@@ -134,9 +137,10 @@ __attribute__((visibility("default"))) constinit std::atomic<uint32_t> stallscop
 
 void SetAgentState(uint32_t state) noexcept { stallscope_agent_state.store(state, std::memory_order_release); }
 
-void SetAttachOrders(const char* socket_path, uint32_t level_plus_one) noexcept {
+void SetAttachOrders(const char* socket_path, uint32_t level_plus_one, bool stacks) noexcept {
   strncpy(g_attached_socket, socket_path, sizeof(g_attached_socket) - 1);
   g_attached_level_plus_one = level_plus_one;
+  g_attached_stacks = stacks;
   g_was_attached = true;
 }
 const char* AttachedSocketPath() noexcept { return g_attached_socket; }

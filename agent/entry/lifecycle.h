@@ -16,8 +16,8 @@ void EnsureSetUp() noexcept;
 // constructor then leaves the set-up to InitializeInjection or stallscope_attach.
 bool CameLate() noexcept;
 
-// What `stallscope attach` asked for; before EnsureSetUp. `level_plus_one` 0: as the environment says.
-void SetAttachOrders(const char* socket_path, uint32_t level_plus_one) noexcept;
+// What `stallscope attach` asked for; before EnsureSetUp. `level_plus_one` 0: as the environment says, stacks too.
+void SetAttachOrders(const char* socket_path, uint32_t level_plus_one, bool stacks) noexcept;
 // The collector's socket that was asked for; empty: none.
 const char* AttachedSocketPath() noexcept;
 // This process was attached to: waits that were in flight then are not known to the agent.

@@ -53,6 +53,14 @@ void SetLevel(uint8_t level) noexcept {
   }
 }
 
+void SetStacks(bool on) noexcept {
+  if (on) {
+    g_header->control.fetch_or(wire::kControlStacks, std::memory_order_relaxed);
+  } else {
+    g_header->control.fetch_and(~wire::kControlStacks, std::memory_order_relaxed);
+  }
+}
+
 void ShowLevel(uint8_t level, const char* why) noexcept {
   g_header->control.fetch_and(~0xffu, std::memory_order_relaxed);
   g_header->control.fetch_or(level, std::memory_order_relaxed);

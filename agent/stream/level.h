@@ -16,6 +16,9 @@ inline constexpr uint32_t kStateDrained = 12;
 // Writes the control word and tells the listeners (AddLevelChanged). Streaming thread.
 void SetLevel(uint8_t level) noexcept;
 
+// Stacks of blocking calls on or off, whatever the level.
+void SetStacks(bool on) noexcept;
+
 // Remembers what a Control frame asked for. Streaming thread.
 void SetCostOrders(uint32_t limit_ppm, uint32_t node_window_ms) noexcept;
 

@@ -150,13 +150,7 @@ void Streamer::ApplyControl(const uint8_t* frame, uint64_t length, uint64_t now_
     header->wait_threshold_ns.store(request.wait_threshold_ns, std::memory_order_relaxed);
     if (!request.has_level) ReportState(kStateLevel, header->control.load(std::memory_order_relaxed) & 0xff, nullptr);
   }
-  if (request.has_stacks) {
-    if (request.stacks) {
-      header->control.fetch_or(wire::kControlStacks, std::memory_order_relaxed);
-    } else {
-      header->control.fetch_and(~wire::kControlStacks, std::memory_order_relaxed);
-    }
-  }
+  if (request.has_stacks) SetStacks(request.stacks);
   SetCostOrders(request.cost_limit_ppm, request.node_window_ms);
   if (request.has_level) {
     SetLevel(static_cast<uint8_t>(request.level));

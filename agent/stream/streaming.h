@@ -32,7 +32,7 @@ void ResumeAfterFailedExec() noexcept;
 // records, goodbye. False: not done after `timeout_ns`. The calling thread is none of the agent's own.
 bool DetachFromHere(uint64_t timeout_ns) noexcept;
 // Takes "for good" back, once a detach is over.
-bool ResumeAfterDetach(uint8_t level) noexcept;
+bool ResumeAfterDetach(uint8_t level, bool stacks) noexcept;
 bool HasDetached() noexcept;
 bool ConnectedToCollector() noexcept;
 

@@ -350,7 +350,7 @@ bool DetachFromHere(uint64_t timeout_ns) noexcept {
   return true;
 }
 
-bool ResumeAfterDetach(uint8_t level) noexcept {
+bool ResumeAfterDetach(uint8_t level, bool stacks) noexcept {
   if (!g_detached || StreamingStarted()) return false;
   if (g_thread_state.load(std::memory_order_acquire) == kEnded) {
     JoinThread();
@@ -359,6 +359,7 @@ bool ResumeAfterDetach(uint8_t level) noexcept {
   g_detached = false;
   g_said_goodbye = false;
   g_own_table = false;
+  SetStacks(stacks);
   SetLevel(level);
   SetAgentState(static_cast<uint32_t>(wire::AgentState::kRecording));
   SayHelloWithoutThread();

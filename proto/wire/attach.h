@@ -20,7 +20,8 @@ enum class AttachOutcome : uint32_t {
 
 struct AttachRequest {
   uint32_t bytes;           // sizeof(AttachRequest)
-  uint32_t level_plus_one;  // wire::Level; 0: as the environment says
+  uint32_t level_plus_one;  // wire::Level; 0: as the environment says, and `stacks` means nothing
+  uint32_t stacks;          // 1: with stacks of blocking calls, from the start
   char socket_path[112];    // of the collector; empty: where the agent looks by itself
   // --- the agent's answer
   uint32_t outcome;            // AttachOutcome
@@ -33,7 +34,7 @@ struct AttachRequest {
   uint32_t own_thread;         // by the injector: 1: called on a thread made for this; 0: on one of the program
   char why[160];               // ASCII
 };
-static_assert(sizeof(AttachRequest) == 312);
+static_assert(sizeof(AttachRequest) == 316);
 
 // The value of the agent's exported variable stallscope_agent_state.
 enum class AgentState : uint32_t { kNotSetUp = 0, kRecording = 1, kDetached = 2, kOff = 3 };

@@ -29,8 +29,8 @@ namespace stallscope::attach {
 #define AT_ERROR_TEXT 152
 #define AT_THREAD 160
 #define AT_REQUEST 168
-#define AT_ENTRY_NAME 480
-#define AT_PATH 544
+#define AT_ENTRY_NAME 484
+#define AT_PATH 548
 
 #define CHECK_OFFSET(name, field) static_assert(name == offsetof(InjectedData, field))
 CHECK_OFFSET(AT_DLOPEN, dlopen);

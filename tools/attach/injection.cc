@@ -414,6 +414,7 @@ absl::StatusOr<Injection> Attach(const TargetProcess& target, const InjectionOpt
   InjectedData data{};
   data.request.bytes = sizeof(data.request);
   data.request.level_plus_one = options.level_plus_one;
+  data.request.stacks = options.stacks ? 1 : 0;
   if (options.socket_path.size() >= sizeof(data.request.socket_path)) {
     return absl::InvalidArgumentError(absl::StrCat("the socket's path is too long: ", options.socket_path,
                                                    ". Give a shorter one: --collector SOCKET"));

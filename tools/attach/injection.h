@@ -19,9 +19,10 @@
 namespace stallscope::attach {
 
 struct InjectionOptions {
-  std::string library;      // libstallscope.so, absolute
-  std::string socket_path;  // of the collector
-  uint32_t level_plus_one = 0;
+  std::string library;          // libstallscope.so, absolute
+  std::string socket_path;      // of the collector
+  uint32_t level_plus_one = 0;  // as in wire::AttachRequest
+  bool stacks = false;
   absl::Duration limit = absl::Seconds(5);
 };
 

@@ -11,6 +11,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/installation.h"
+#include "tools/cli/level_option.h"
 #include "tools/tui/number_text.h"
 
 namespace stallscope::cli {
@@ -22,10 +23,6 @@ struct AttachOptions {
   double wait_s = 5;
   bool json = false;
 };
-
-uint32_t LevelPlusOne(const std::string& level) {
-  return level == "kernels" ? 3 : level == "nodes" ? 4 : 2;  // wire::Level
-}
 
 std::string Text(const attach::TargetProcess& target, const attach::Injection& injection) {
   std::string text = absl::StrFormat(
@@ -88,7 +85,9 @@ int AttachTo(const AttachOptions& options) {
   attach::InjectionOptions injection_options;
   injection_options.library = *library;
   injection_options.socket_path = options.collector.empty() ? SocketFor(*target, asker) : options.collector;
-  injection_options.level_plus_one = LevelPlusOne(options.level);
+  const AskedLevel asked = LevelOf(options.level);
+  injection_options.level_plus_one = static_cast<uint32_t>(asked.level) + 1;
+  injection_options.stacks = asked.stacks;
   injection_options.limit = absl::Seconds(options.wait_s);
   const absl::StatusOr<attach::Injection> injection = attach::Attach(*target, injection_options);
   if (!injection.ok()) return Fail(injection.status());
@@ -117,9 +116,7 @@ void AddAttachCommand(CLI::App& program, int* exit_code) {
       ->add_option("--collector", options->collector,
                    "socket of the collector it reports to (default: that of the process's user)")
       ->type_name("SOCKET");
-  command->add_option("--level", options->level, "detail: budget, kernels or nodes")
-      ->check(CLI::IsMember({"budget", "kernels", "nodes"}))
-      ->capture_default_str();
+  command->add_option("--level", options->level, kLevelHelp)->check(CLI::IsMember(LevelNames()))->capture_default_str();
   command->add_option("--wait", options->wait_s, "how long to look for a thread that stands at a safe place")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0))

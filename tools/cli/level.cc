@@ -5,10 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "collector/main/collector.h"
-#include "proto/wire/shm.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/control_request.h"
 #include "tools/cli/exit_code.h"
+#include "tools/cli/level_option.h"
 
 namespace stallscope::cli {
 namespace {
@@ -20,17 +20,19 @@ struct LevelOptions {
   bool json = false;
 };
 
-wire::Level LevelOf(const std::string& name) {
-  if (name == "off") return wire::Level::kOff;
-  if (name == "kernels") return wire::Level::kKernels;
-  return name == "nodes" ? wire::Level::kNodes : wire::Level::kBudget;
+// What a recording can begin with, and nothing at all.
+std::vector<std::string> LevelsAndOff() {
+  std::vector<std::string> names = LevelNames();
+  names.push_back("off");
+  return names;
 }
 
 int SetLevelOf(const LevelOptions& options) {
   v1::Control control;
   control.set_pid(static_cast<uint32_t>(options.pid));
-  control.set_level(static_cast<uint32_t>(LevelOf(options.level)));
-  control.set_stacks(options.level == "stacks");
+  const AskedLevel wanted = LevelOf(options.level);
+  control.set_level(static_cast<uint32_t>(wanted.level));
+  control.set_stacks(wanted.stacks);
   if (options.cost_limit_percent > 0) {
     control.set_cost_limit_ppm(static_cast<uint32_t>(options.cost_limit_percent * 10'000 + 0.5));
   }
@@ -64,7 +66,7 @@ void AddLevelCommand(CLI::App& program, int* exit_code) {
                    "off, budget (what run begins with), kernels (each kernel and copy), nodes (each node of each graph "
                    "replay), or stacks (budget, with stacks of calls of 0.1 ms and more)")
       ->required()
-      ->check(CLI::IsMember({"off", "budget", "kernels", "nodes", "stacks"}));
+      ->check(CLI::IsMember(LevelsAndOff()));
   command
       ->add_option(
           "--cost-limit", options->cost_limit_percent,

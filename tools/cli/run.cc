@@ -14,6 +14,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/installation.h"
+#include "tools/cli/level_option.h"
 #include "tools/cli/live_display.h"
 #include "tools/cli/live_source.h"
 #include "tools/cli/private_file.h"
@@ -236,11 +237,7 @@ void AddRunCommand(CLI::App& program, const std::vector<std::string>& words, int
   CLI::App* command =
       program.add_subcommand("run", "Where did the time of this command's tokens go, from its start to its end?");
   command->formatter(std::make_shared<RunHelp>());
-  command
-      ->add_option("--level", options->level,
-                   "detail: budget, kernels, nodes, or stacks (budget, with stacks of calls of 0.1 ms and more)")
-      ->check(CLI::IsMember({"budget", "kernels", "nodes", "stacks"}))
-      ->capture_default_str();
+  command->add_option("--level", options->level, kLevelHelp)->check(CLI::IsMember(LevelNames()))->capture_default_str();
   auto* capture =
       command->add_option("--capture", options->capture, "write everything received into this file (.stallcap)")
           ->type_name("FILE");

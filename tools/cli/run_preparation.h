@@ -10,7 +10,7 @@
 namespace stallscope::cli {
 
 struct RecordingSetup {
-  std::string level;           // "budget", "kernels", "nodes"
+  std::string level;           // one of LevelNames() (level_option.h)
   bool simulated_gpu = false;  // puts the simulated CUDA libraries before all others
   std::string program_folder;  // of this installation
 };
