@@ -2,6 +2,7 @@
 #include <locale.h>
 
 #include <cstring>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@
 
 namespace {
 
-// What stands behind the first "--" is the command of `run`, to the letter: no option parser looks at it.
+// What stands behind the first "--" of `run` is its command, to the letter: no option parser looks at it.
 std::vector<std::string> TakeCommand(int* argc, char** argv) {
-  for (int i = 1; i < *argc; ++i) {
+  if (*argc < 2 || std::strcmp(argv[1], "run") != 0) return {};
+  for (int i = 2; i < *argc; ++i) {
     if (std::strcmp(argv[i], "--") != 0) continue;
     std::vector<std::string> command(argv + i + 1, argv + *argc);
     *argc = i;
@@ -75,6 +77,10 @@ int main(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return program.exit(error) == 0 ? kDone : kUsage;
+  }
+  if (!std::cout.flush()) {
+    Warn("the output could not be written. Is its disk full, or was the pipe closed?");
+    if (exit_code == kDone && first_word != "run") return kNotAvailable;  // of run it is the command's
   }
   return exit_code;
 }

@@ -270,15 +270,19 @@ void AddRunCommand(CLI::App& program, const std::vector<std::string>& words, int
       "4.\n\n"
       "Example:\n  stallscope run --live --capture llama.stallcap -- ./llama-server -m model.gguf");
   command->callback([command, options, exit_code] {
-    // Without --, the first word that is no option begins the command.
-    if (options->command.empty()) options->command = command->remaining();
+    // The first word that is no option begins the command; a -- behind it is the command's own.
+    std::vector<std::string> before = command->remaining();
+    if (!before.empty()) {
+      if (!options->command.empty()) before.push_back("--");
+      options->command.insert(options->command.begin(), before.begin(), before.end());
+    }
     if (options->command.empty()) {
       Warn("no command given. Put it behind --: stallscope run -- COMMAND");
       *exit_code = kUsage;
       return;
     }
-    if (options->command[0][0] == '-') {
-      Warn("unknown option " + options->command[0] + ". Put the command behind --: stallscope run -- COMMAND");
+    if (!before.empty() && before[0][0] == '-') {
+      Warn("unknown option " + before[0] + ". The options: stallscope run --help; the command stands behind --");
       *exit_code = kUsage;
       return;
     }
