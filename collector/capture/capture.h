@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -48,11 +50,16 @@ struct CaptureSummary {
   uint64_t readable_bytes = 0;  // up to the last whole block
   uint64_t tail_events = 0;     // of the events, those that were only in FILE.tail
   std::string warning;          // one line for the user when truncated or with frames skipped; else empty
+  std::vector<uint32_t> pids;   // of the processes in it, in their order
 };
+
+// Told after each block, with the bytes read so far and those of the file.
+using ReadProgress = std::function<void(uint64_t read_bytes, uint64_t file_bytes)>;
 
 // Reads a whole capture into the sink. InvalidArgument: not a capture, or another major version (both named in the
 // message). NotFound / PermissionDenied from the file system. A truncated file is OK with summary.truncated.
 // The capture of a collector that runs is read up to what it has received until now.
-absl::StatusOr<CaptureSummary> ReadCapture(const std::string& path, ProcessSink* sink);
+absl::StatusOr<CaptureSummary> ReadCapture(const std::string& path, ProcessSink* sink,
+                                           const ReadProgress& progress = {});
 
 }  // namespace stallscope

@@ -27,7 +27,7 @@ std::string WithCommas(uint64_t number) {
 
 class CaptureReader {
  public:
-  explicit CaptureReader(ProcessSink* sink) : sink_(sink) {}
+  CaptureReader(ProcessSink* sink, const ReadProgress& progress) : sink_(sink), progress_(progress) {}
 
   absl::StatusOr<CaptureSummary> Read(const std::string& path) {
     const capture::CaptureTail tail = capture::ReadTail(path);
@@ -86,6 +86,7 @@ class CaptureReader {
       ++summary_.blocks;
       ReadFrames(raw);
       offset = summary_.readable_bytes = next;
+      if (progress_) progress_(next, file.bytes());
     }
   }
 
@@ -116,6 +117,7 @@ class CaptureReader {
         return;
       }
       auto process = std::make_shared<ingest::ProcessStream>(frame->process(), frame->hello());
+      summary_.pids.push_back(process->info().identity.pid);
       sink_->KeepAlive(process);
       process->SetSink(sink_->OnProcess(process->info(), &process->registry()));
       processes_.emplace(frame->process(), std::move(process));
@@ -153,8 +155,9 @@ class CaptureReader {
     }
     const uint64_t rest = summary_.file_bytes - summary_.readable_bytes;
     if (rest > 0) {
-      return absl::StrFormat("%s is cut or damaged at %.1f MB: the %d whole blocks before it (%d frames) are shown",
-                             path, summary_.readable_bytes / 1e6, summary_.blocks, summary_.frames);
+      return absl::StrFormat(
+          "%s is cut or damaged behind byte %s of %s: the %d whole blocks up to there (%d frames) are shown", path,
+          WithCommas(summary_.readable_bytes), WithCommas(summary_.file_bytes), summary_.blocks, summary_.frames);
     }
     const std::string why =
         use == TailUse::kOlder ? "its writer was killed" : "still being written, or its writer was killed";
@@ -172,6 +175,7 @@ class CaptureReader {
   }
 
   ProcessSink* const sink_;
+  const ReadProgress& progress_;
   CaptureSummary summary_;
   uint32_t capture_number_ = 0;
   uint64_t refused_frames_ = 0;
@@ -181,8 +185,8 @@ class CaptureReader {
 
 }  // namespace
 
-absl::StatusOr<CaptureSummary> ReadCapture(const std::string& path, ProcessSink* sink) {
-  return CaptureReader(sink).Read(path);
+absl::StatusOr<CaptureSummary> ReadCapture(const std::string& path, ProcessSink* sink, const ReadProgress& progress) {
+  return CaptureReader(sink, progress).Read(path);
 }
 
 }  // namespace stallscope

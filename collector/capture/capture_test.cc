@@ -91,6 +91,23 @@ TEST_F(CaptureTest, WhatWasWritten_IsReadBack) {
   EXPECT_EQ(logs.logs[1]->lines().size(), 6u);
 }
 
+TEST_F(CaptureTest, Reading_TellsHowFarItIsAndWhoIsInIt) {
+  WriteSmall();
+  ingest::EventLogs logs;
+  std::vector<uint64_t> read_bytes;
+  const uint64_t whole_bytes = ReadFile(path).size();
+  auto summary = ReadCapture(path, &logs, [&](uint64_t read, uint64_t file_bytes) {
+    EXPECT_EQ(file_bytes, whole_bytes);
+    read_bytes.push_back(read);
+  });
+  ASSERT_TRUE(summary.ok());
+  ASSERT_EQ(read_bytes.size(), 3u);
+  EXPECT_LT(read_bytes[0], read_bytes[1]);
+  EXPECT_LT(read_bytes[1], read_bytes[2]);
+  EXPECT_LT(read_bytes[2], whole_bytes) << "the index follows";
+  EXPECT_EQ(summary->pids, (std::vector<uint32_t>{11, 22}));
+}
+
 TEST_F(CaptureTest, SerializedFrame_GetsItsProcessAndKeepsUnknownFields) {
   {
     auto writer = CaptureWriter::Create(path);
@@ -201,7 +218,7 @@ TEST_F(CaptureTest, MissingFileAndFolder_SayWhich) {
   ingest::EventLogs logs;
   EXPECT_EQ(ReadCapture("/nonexistent/x.stallcap", &logs).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(ReadCapture("/dev/null", &logs).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(CaptureWriter::Create("/nonexistent/x.stallcap").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(CaptureWriter::Create("/nonexistent/x.stallcap").status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(CaptureTest, FileMayNotGrow_KeepsWhatWasWrittenValid) {

@@ -162,7 +162,7 @@ class FileCaptureWriter final : public CaptureWriter {
 
 absl::Status CannotWrite(const std::string& path, int error) {
   const std::string what = absl::StrCat("cannot write capture ", path, ": ", strerror(error));
-  if (error == ENOENT) return absl::NotFoundError(absl::StrCat(what, "; make its folder first"));
+  if (error == ENOENT) return absl::UnavailableError(absl::StrCat(what, "; make its folder first"));
   if (error == EACCES || error == EROFS) {
     return absl::PermissionDeniedError(absl::StrCat(what, "; choose a folder that you may write to"));
   }

@@ -436,7 +436,7 @@ TEST_F(CollectorTest, FullDisk_StopsTheCaptureAndNothingElse) {
 
 TEST_F(CollectorTest, CaptureInAMissingFolder_IsSaidBeforeAnythingStarts) {
   options.capture_path = folder + "/missing/run.stallcap";
-  EXPECT_EQ(StartCollector(options, nullptr).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(StartCollector(options, nullptr).status().code(), absl::StatusCode::kUnavailable);
   options.capture_path.clear();
   Start();  // the address was given back
 }

@@ -12,3 +12,9 @@ for size in (len(content) - 1, len(content) * 3 // 4, 40):
         assert done.returncode == 0, (size, done)
         one_line(done.stderr, str(cut), "cut")
     assert len(dump(cut)) <= len(whole)
+
+# Cut before any process had connected: that is said, not shown as an empty budget.
+cut.write_bytes(content[:40])
+done = tool("budget", cut)
+assert done.stdout == "", done
+one_line(done.stderr, "no process", str(cut))

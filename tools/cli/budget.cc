@@ -62,15 +62,10 @@ int Budget(const BudgetOptions& options) {
     return kUsage;
   }
   CaptureAnalysis analysis(options.analysis);
-  if (const int code = FeedCapture(options.file, &analysis); code != kDone) return code;
+  if (const int code = FeedCapture(options.file, &analysis, options.pid); code != kDone) return code;
   const BudgetReport report = analysis.Finish(*window_ns, options.pid);
   if (options.json) {
     std::cout << BudgetReportToJson(report) << std::endl;
-    return kDone;
-  }
-  if (report.processes.empty()) {
-    std::cout << (options.pid != 0 ? "no process " + std::to_string(options.pid) + " in " : "no process in ")
-              << options.file << ". stallscope dump shows what is.\n";
     return kDone;
   }
   tui::ViewOptions view;

@@ -20,7 +20,7 @@ struct DumpOptions {
 int Dump(const DumpOptions& options) {
   std::ios::sync_with_stdio(false);
   EventDump dump(&std::cout, options.format, options.pid);
-  const int code = FeedCapture(options.file, &dump);
+  const int code = FeedCapture(options.file, &dump, options.pid, Output::kMeanwhile);
   dump.Finish();
   if (dump.out_of_order() != 0) {
     Warn(std::to_string(dump.out_of_order()) + " events lay further back than " +

@@ -1,4 +1,6 @@
 // stallscope report: the summary tables of a capture.
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 
@@ -73,12 +75,14 @@ int Report(const ReportOptions& options) {
     }
     const std::string path =
         absl::StrCat(options.output_base, "_", std::string(summary->name), ".", kExtensions[static_cast<int>(format)]);
+    errno = 0;
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file << text;
     file.close();
-    if (!file)
-      return Fail(
-          absl::UnavailableError(absl::StrCat("cannot write ", path, ". Is there space, and may you write there?")));
+    if (!file) {
+      const char* why = errno != 0 ? strerror(errno) : "error unknown";
+      return Fail(absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", why, ". Give another -o BASE.")));
+    }
     std::cout << path << "\n";
   }
   std::cout.flush();
