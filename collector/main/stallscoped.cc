@@ -7,9 +7,9 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "collector/main/collector.h"
+#include "collector/main/collector_json.h"
 
 namespace stallscope {
 namespace {
@@ -18,11 +18,7 @@ int ExitCodeOf(const absl::Status& status) { return absl::IsInvalidArgument(stat
 
 void SayStarted(const Collector& collector, bool json) {
   if (json) {
-    std::cout << nlohmann::ordered_json{{"pid", getpid()},
-                                        {"socket", collector.socket_path()},
-                                        {"http", collector.http_address()}}
-                     .dump()
-              << std::endl;
+    std::cout << StartedJson(collector) << std::endl;
     return;
   }
   std::cerr << "stallscoped: agents connect to " << collector.socket_path();
@@ -32,13 +28,7 @@ void SayStarted(const Collector& collector, bool json) {
 
 void SayEnded(const CollectorTotals& totals, bool json) {
   if (json) {
-    std::cout << nlohmann::ordered_json{{"processes", totals.processes_seen},
-                                        {"events", totals.events},
-                                        {"socket_bytes", totals.socket_bytes},
-                                        {"capture_bytes", totals.capture_bytes},
-                                        {"notices", totals.notices}}
-                     .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-              << std::endl;
+    std::cout << EndedJson(totals) << std::endl;
     return;
   }
   std::cerr << "stallscoped: " << totals.processes_seen << " processes, " << totals.events << " events, "
@@ -63,6 +53,9 @@ int Run(int argc, char** argv) {
   app.add_flag("--quiet", options.quiet, "errors only");
   app.add_flag("--json", json, "say where it listens, and at the end what came in, as JSON lines");
   app.footer("Example: stallscoped --http 127.0.0.1:9417 --capture run.stallcap");
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return std::string("stallscoped: ") + error.what() + ". The options: stallscoped --help\n";
+  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -5,14 +5,28 @@
 
 #include "absl/strings/str_cat.h"
 #include "collector/main/collector.h"
+#include "collector/main/collector_json.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
+#include "tools/cli/installation.h"
 #include "tools/tui/number_text.h"
 
 namespace stallscope::cli {
 namespace {
 
-int Collect(CollectorOptions options) {
+void SayHowToRecord(const Collector& collector) {
+  const std::string socket = collector.socket_path();
+  std::cerr << "stallscope: collecting at " << socket;
+  if (!collector.http_address().empty()) std::cerr << ", http://" << collector.http_address();
+  std::cerr << "\nstallscope: record a program: stallscope run --collector " << socket << " -- COMMAND";
+  if (const absl::StatusOr<std::string> agent = FindAgent(ProgramFolder()); agent.ok()) {
+    std::cerr << ", or LD_PRELOAD=" << *agent << (socket == DefaultSocketPath() ? "" : " STALLSCOPE_SOCKET=" + socket)
+              << " COMMAND";
+  }
+  std::cerr << "\n";
+}
+
+int Collect(CollectorOptions options, bool json) {
   if (options.socket_path.empty()) options.socket_path = DefaultSocketPath();
   // Before the collector's thread is made, so that it inherits the mask and the signals wait for us.
   sigset_t ends;
@@ -22,11 +36,10 @@ int Collect(CollectorOptions options) {
 
   absl::StatusOr<std::unique_ptr<Collector>> collector = Collector::Start(options);
   if (!collector.ok()) return Fail(collector.status());
-  if (!options.quiet) {
-    std::cerr << "stallscope: collecting at " << (*collector)->socket_path();
-    if (const std::string http = (*collector)->http_address(); !http.empty()) std::cerr << ", http://" << http;
-    std::cerr << "\nstallscope: record a program: STALLSCOPE_SOCKET=" << (*collector)->socket_path()
-              << " or stallscope run --collector " << (*collector)->socket_path() << " -- COMMAND\n";
+  if (json) {
+    std::cout << StartedJson(**collector) << std::endl;
+  } else if (!options.quiet) {
+    SayHowToRecord(**collector);
   }
 
   bool capture_failed = false;
@@ -41,7 +54,9 @@ int Collect(CollectorOptions options) {
   }
   (*collector)->Stop();
   const CollectorTotals totals = (*collector)->Totals();
-  if (!options.quiet) {
+  if (json) {
+    std::cout << EndedJson(totals) << std::endl;
+  } else if (!options.quiet) {
     std::cerr << "stallscope: " << totals.processes_seen << " processes, "
               << tui::Grouped(static_cast<int64_t>(totals.events)) << " events, "
               << tui::Grouped(static_cast<int64_t>(totals.socket_bytes)) << " bytes received";
@@ -75,12 +90,14 @@ void AddCollectCommand(CLI::App& program, int* exit_code) {
                    "size of the model's vocabulary (default: learn it from copy sizes)")
       ->type_name("N");
   command->add_flag("--quiet", options->quiet, "errors only");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "where it listens, and at the end what came in, as JSON, an object a line");
   command->footer(
       "Runs until Ctrl-C or SIGTERM; the capture is then complete. A capture that cannot be written any more (full "
       "disk)\n"
       "stops and is valid up to there, everything else goes on, and the exit code is 4.\n\n"
       "Example:\n  stallscope collect --http 127.0.0.1:9417 --capture server.stallcap");
-  command->callback([options, exit_code] { *exit_code = Collect(*options); });
+  command->callback([options, json, exit_code] { *exit_code = Collect(*options, *json); });
 }
 
 }  // namespace stallscope::cli

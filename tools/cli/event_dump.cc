@@ -1,6 +1,7 @@
 #include "tools/cli/event_dump.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "collector/memory/memory_words.h"
@@ -51,6 +52,17 @@ const char* RangeKindName(wire::RangeKind kind) {
       return "engine_token";
   }
   return "unknown";
+}
+
+// v1::State.What, in the words of the tool.
+std::string StateName(uint32_t what) {
+  static const std::map<uint32_t, const char*> names = {
+      {1, "level"},          {2, "cupti_active"},     {3, "cupti_taken"},     {4, "cupti_missing"},
+      {5, "cupti_returned"}, {6, "cuda_initialized"}, {7, "simulated_gpu"},   {8, "detached"},
+      {9, "forked"},         {10, "streaming"},       {11, "disabled"},       {12, "drained"},
+      {13, "mps"},           {14, "stacks_missing"},  {20, "cpus_available"}, {21, "cpu_throttled"}};
+  const auto found = names.find(what);
+  return found != names.end() ? found->second : absl::StrCat("state_", what);
 }
 
 }  // namespace
@@ -139,7 +151,7 @@ class EventDump::OneProcess : public EventSink {
   void OnState(const StateEvent& event) override {
     if (event.what == kStateDrained) return;  // says something about the stream, not about the program
     EventLine line("state", pid_, event.at, event.at);
-    line.Number("what", event.what).Number("value", static_cast<int64_t>(event.value));
+    line.Name(StateName(event.what)).Number("what", event.what).Number("value", static_cast<int64_t>(event.value));
     if (!event.text.empty()) line.Word("text", event.text);
     Put(line, event.at);
   }

@@ -113,5 +113,20 @@ TEST(EventDump, NamesOfTheProgram_CannotBreakALine) {
   }
 }
 
+TEST(EventDump, State_IsToldByItsName) {
+  std::ostringstream out;
+  EventDump dump(&out, DumpFormat::kText, 0);
+  const FakeNames names;
+  EventSink* sink = dump.OnProcess(Process(7), &names);
+  StateEvent event{};
+  event.what = 10;
+  sink->OnState(event);
+  event.what = 999;
+  sink->OnState(event);
+  dump.Finish();
+  EXPECT_THAT(out.str(), HasSubstr("state  streaming  what=10"));
+  EXPECT_THAT(out.str(), HasSubstr("state  state_999  what=999"));
+}
+
 }  // namespace
 }  // namespace stallscope::cli

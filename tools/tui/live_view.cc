@@ -66,7 +66,11 @@ std::vector<StyledLine> LiveView::Render(const BudgetReport& report, size_t widt
     lines = RenderProcess(report.processes[chosen], options);
   } else if (pid_ != 0) {
     lines = RenderNothing(options, source_);
-    lines.push_back({{"Process " + std::to_string(pid_) + " is not among the ones recorded here; [p] shows another."}});
+    if (!report.processes.empty()) {  // in place of "no process is connected"
+      lines[lines.size() - 2] = {
+          {"Process " + std::to_string(pid_) + " is not among the ones recorded here", Style::kWarning},
+          {"; [p] shows another."}};
+    }
   } else {
     lines = RenderNothing(options, source_);
   }

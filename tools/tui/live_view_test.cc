@@ -37,7 +37,10 @@ TEST(LiveView, KeyP_WalksThroughProcesses) {
 
 TEST(LiveView, ChosenProcessGone_SaysSo) {
   LiveView view(0, 77, "x", false);
-  EXPECT_THAT(Text(view, TwoProcesses()), HasSubstr("Process 77 is not among"));
+  const std::string text = Text(view, TwoProcesses());
+  EXPECT_THAT(text, HasSubstr("Process 77 is not among"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("No process is connected")));
+  EXPECT_THAT(PlainText({view.Render(TwoProcesses(), 80, 5).back()}), HasSubstr("[q]uit"));
 }
 
 TEST(LiveView, KeyW_GoesRoundTheWindows) {
