@@ -174,6 +174,14 @@ class Setup(unittest.TestCase):
     def test_unknown_option_is_a_usage_error(self):
         self.assertEqual(Machine(self).setup("--frobnicate").exit_code, 2)
 
+    def test_option_without_its_value_is_one_line_before_anything_is_built(self):
+        for script, *words in (("setup", "--for"), ("test", "--filter"), ("demo", "--seconds"), ("demo", "--seconds", "soon"),
+                               ("demo", "--seconds=0")):
+            done = subprocess.run([ROOT / "tools" / script, *words], capture_output=True, text=True, check=False, timeout=30)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertTrue(done.stderr.startswith(script + ": "), done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
