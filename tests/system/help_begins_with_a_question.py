@@ -1,7 +1,8 @@
 """Every subcommand's help begins with the question that it answers and ends with an example; wrong usage ends with 2."""
 from road import one_line, tool
 
-subcommands = ("run", "top", "collect", "ps", "dump", "report", "budget", "doctor")
+subcommands = ("run", "top", "collect", "ps", "dump", "report", "budget", "doctor", "attach", "detach",
+               "level")
 top = tool("--help")
 assert top.returncode == 0 and top.stdout.lstrip().splitlines()[0].endswith("?"), top.stdout
 for subcommand in subcommands:
@@ -23,3 +24,7 @@ for subcommand in ("report", "dump"):
     assert wrong.returncode == 2 and "->" not in wrong.stderr, wrong
     one_line(wrong.stderr, "yaml", "json")
     assert tool(subcommand, "file", "--format", "2").returncode == 2
+for subcommand in ("top", "ps", "collect"):
+    wrong = tool(subcommand, "--http", "everywhere")
+    assert wrong.returncode == 2, wrong
+    one_line(wrong.stderr, "everywhere", "IP:PORT", f"stallscope {subcommand} --help")

@@ -8,6 +8,7 @@
 #include "collector/main/collector_json.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
+#include "tools/cli/http_option.h"
 #include "tools/cli/installation.h"
 #include "tools/tui/number_text.h"
 
@@ -81,6 +82,7 @@ void AddCollectCommand(CLI::App& program, int* exit_code) {
   command->add_option("--listen", options->socket_path, "unix socket for the agents (default: the one they look for)")
       ->type_name("SOCKET");
   command->add_option("--http", options->http_address, "address of the live view, port 0: any free one")
+      ->check(HttpAddressProblem)
       ->type_name("IP:PORT")
       ->capture_default_str();
   command->add_option("--capture", options->capture_path, "write everything received into this file (.stallcap)")

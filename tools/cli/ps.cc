@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
+#include "tools/cli/http_option.h"
 #include "tools/cli/live_source.h"
 #include "tools/tui/number_text.h"
 
@@ -102,6 +103,7 @@ void AddPsCommand(CLI::App& program, int* exit_code) {
                                   "socket of the collector to ask (default: yours, else the newest)")
                      ->type_name("SOCKET");
   command->add_option("--http", options->http, "HTTP address of the collector to ask")
+      ->check(HttpAddressProblem)
       ->type_name("IP:PORT")
       ->excludes(socket);
   command->footer("Example:\n  stallscope ps --json | jq '.processes[].pid'");

@@ -13,6 +13,7 @@
 #include "tools/cli/collector_socket.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
+#include "tools/cli/http_option.h"
 #include "tools/cli/installation.h"
 #include "tools/cli/level_option.h"
 #include "tools/cli/live_display.h"
@@ -250,6 +251,7 @@ void AddRunCommand(CLI::App& program, const std::vector<std::string>& words, int
       ->type_name("SOCKET")
       ->excludes(capture);
   command->add_option("--http", options->http, "address of the live view, port 0: any free one")
+      ->check(HttpAddressProblem)
       ->type_name("IP:PORT")
       ->capture_default_str();
   command

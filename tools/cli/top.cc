@@ -6,6 +6,7 @@
 
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_code.h"
+#include "tools/cli/http_option.h"
 #include "tools/cli/live_display.h"
 #include "tools/cli/live_source.h"
 #include "tools/cli/window_option.h"
@@ -90,6 +91,7 @@ void AddTopCommand(CLI::App& program, int* exit_code) {
                                   "socket of the collector to ask (default: yours, else the newest)")
                      ->type_name("SOCKET");
   command->add_option("--http", options->http, "HTTP address of the collector to ask, as 127.0.0.1:9417")
+      ->check(HttpAddressProblem)
       ->type_name("IP:PORT")
       ->excludes(socket);
   command->footer(
