@@ -1,8 +1,9 @@
 /* A process that delivers a token each time another one, "producer", lets it go on.
  *
- * usage: two_processes CHANNEL STEPS [threads]     CHANNEL: what lies between the two, see below; threads: each process has
- * a second thread, and so a streaming thread of the agent
- * The producer sleeps 2 ms a step, then wakes the consumer through the channel; the consumer waits, and marks the step. */
+ * usage: two_processes CHANNEL STEPS [threads] [both]     CHANNEL: what lies between the two, see below; threads: each process
+ * has a second thread, and so a streaming thread of the agent; both: the producer marks its steps too
+ * The producer sleeps 2 ms a step, then wakes the consumer through the channel; the consumer waits, and marks the step.
+ * Channel there_and_back: the consumer computes for 1 ms before it answers, and the producer waits for that. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/marker/stallscope_marker.h"
@@ -77,7 +79,7 @@ static void make_descriptors(void) {
   if (is("pipe") || is("select") || is("poll")) {
     if (pipe(ends) != 0) exit(3);
     consumer_fd = ends[0], producer_fd = ends[1];
-  } else if (is("unix") || is("epoll")) {
+  } else if (is("unix") || is("epoll") || is("there_and_back")) {
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) exit(3);
     consumer_fd = ends[0], producer_fd = ends[1];
   } else if (is("eventfd")) {
@@ -136,6 +138,14 @@ static void produce(int step) {
                                        : write(producer_fd, &byte, 1);
     if (sent <= 0) exit(4);
   }
+  if (is("there_and_back") && read(producer_fd, &byte, 1) <= 0) exit(4);
+}
+
+static void compute_ms(int ms) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  const int64_t until_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec + ms * INT64_C(1000000);
+  while (now.tv_sec * INT64_C(1000000000) + now.tv_nsec < until_ns) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 }
 
 static void consume(int step) {
@@ -175,15 +185,23 @@ static void consume(int step) {
     poll(&one, 1, -1);
   }
   if (consumer_fd >= 0 && read(consumer_fd, bytes, is("eventfd") ? 8 : 1) <= 0) exit(4);
+  if (is("there_and_back")) {
+    compute_ms(1);
+    if (write(consumer_fd, bytes, 1) <= 0) exit(4);
+  }
 }
 
 static void *idle(void *unused) {
   for (;;) pause();
   return unused;
 }
-static void start_idle_thread(int argc) {
+static int asked_for(char **argv, const char *word) {
+  while (*argv != NULL && strcmp(*argv, word) != 0) ++argv;
+  return *argv != NULL;
+}
+static void start_idle_thread(char **argv) {
   pthread_t thread;
-  if (argc > 3) pthread_create(&thread, NULL, idle, NULL);
+  if (asked_for(argv, "threads")) pthread_create(&thread, NULL, idle, NULL);
 }
 
 int main(int argc, char **argv) {
@@ -194,13 +212,17 @@ int main(int argc, char **argv) {
   const pid_t producer = fork();
   if (producer == 0) {
     prctl(PR_SET_NAME, "producer");
-    start_idle_thread(argc);
-    for (int step = 1; step <= steps; ++step) produce(step);
+    start_idle_thread(argv);
+    const int marks = asked_for(argv, "both");
+    for (int step = 1; step <= steps; ++step) {
+      produce(step);
+      if (marks) stallscope_step(1);
+    }
     /* A dead process has no descriptors to look up: both live until the last step has been read. */
     usleep(300000);
     _exit(0);
   }
-  start_idle_thread(argc);
+  start_idle_thread(argv);
   for (int step = 1; step <= steps; ++step) {
     consume(step);
     stallscope_step(1);
