@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-DOCUMENTS = ["README.md", "docs/life-of-an-event.md", "docs/recipes.md"]
+DOCUMENTS = ["README.md", "docs/life-of-an-event.md", "docs/recipes.md", "docs/json.md"]
 TOP = ("agent/", "proto/", "collector/", "tools/", "tests/", "docs/", "cmake/", ".ci/")
 WORD = re.compile(r"`([^`\s]+)`")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
