@@ -169,6 +169,17 @@ absl::Status CannotWrite(const std::string& path, int error) {
   return absl::UnavailableError(absl::StrCat(what, "; choose another file"));
 }
 
+// Whether a capture may take the place of this regular file: it is empty, or a capture (perhaps cut). Not so when we may
+// not look.
+bool MayBeReplaced(const std::string& path) {
+  std::string start(capture::kFileMagic.size(), '\0');
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const ssize_t got = fd < 0 ? -1 : pread(fd, start.data(), start.size(), 0);
+  if (fd >= 0) close(fd);
+  return got >= 0 &&
+         capture::kFileMagic.substr(0, static_cast<size_t>(got)) == start.substr(0, static_cast<size_t>(got));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CaptureWriter>> CaptureWriter::Create(const std::string& path) {
@@ -179,6 +190,11 @@ absl::StatusOr<std::unique_ptr<CaptureWriter>> CaptureWriter::Create(const std::
   std::unique_ptr<capture::TailWriter> tail;
   struct stat status;
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+    if (!MayBeReplaced(path)) {
+      close(fd);
+      return absl::FailedPreconditionError(absl::StrCat(
+          "there is a file ", path, " that is no capture, and it is not overwritten; choose another name"));
+    }
     // Only says which tail belongs to which file, so that 0 (no random numbers yet, early in a boot) does no harm.
     if (getrandom(&capture_number, sizeof(capture_number), GRND_NONBLOCK) < 0) capture_number = 0;
     auto created = capture::TailWriter::Create(path, capture_number);

@@ -2,6 +2,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <iostream>
 #include <set>
@@ -73,9 +74,14 @@ class RecordedRun {
     } else {
       socket_ = options_.collector;
       if (!SomebodyListens(socket_)) {
-        Warn(absl::StrCat(
-            "no collector listens at ", socket_,
-            ": the program runs on and is recorded once one does. Start one: stallscope collect --listen ", socket_));
+        Warn(access(socket_.c_str(), W_OK) != 0 && errno == EACCES
+                 ? absl::StrCat(
+                       "the collector at ", socket_,
+                       " is another user's: the program runs on, unrecorded. Start your own: stallscope collect")
+                 : absl::StrCat("no collector listens at ", socket_,
+                                ": the program runs on and is recorded once one does. Start one: stallscope collect "
+                                "--listen ",
+                                socket_));
       }
     }
     command->environment.emplace_back("STALLSCOPE_SOCKET", socket_);
