@@ -138,6 +138,7 @@ struct HealthEvent {
   uint64_t agent_cpu_ns = 0, process_cpu_ns = 0, socket_bytes = 0;
   uint32_t level = 0;
   struct Governor {
+    static constexpr uint32_t kNoGpuRecords = 2;  // of `why`
     bool known = false;
     uint32_t why = 0;  // stallscope.v1.Health.Governor.Why
     uint32_t asked_level = 0, cost_ppm = 0, limit_ppm = 0, callback_ns = 0;

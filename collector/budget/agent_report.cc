@@ -56,7 +56,9 @@ GovernorReport DescribeGovernor(const HealthEvent::Governor& governor) {
   report.node_window = governor.node_window;
   report.callback_ns = governor.callback_ns;
   const std::string limit = absl::StrFormat("the limit of %.1f %%", report.limit_share * 100);
-  if (governor.why == 0) {
+  if (governor.why == 0 && governor.cost_ppm > governor.limit_ppm) {
+    report.why = absl::StrCat("as asked for; detail goes if the cost stays over ", limit);
+  } else if (governor.why == 0) {
     report.why = "as asked for";
   } else if (governor.why == 1) {
     report.why = absl::StrCat("level ", report.asked_level, " was asked for and cost more than ", limit);

@@ -137,7 +137,10 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process, public
     loss.thread = names_.Of(event.thread);
     timeline_.AddLoss(loss);
   }
-  void OnHealth(const HealthEvent& health) override { health_ = health; }
+  void OnHealth(const HealthEvent& health) override {
+    health_ = health;
+    timeline_.SetGpuRecordsOff(health.governor.known && health.governor.why == HealthEvent::Governor::kNoGpuRecords);
+  }
   void OnClock(HostNs, int64_t, uint64_t gpu_uncertainty_ns) override {
     gpu_clock_uncertainty_ns_ = static_cast<int64_t>(std::min<uint64_t>(gpu_uncertainty_ns, INT64_MAX));
   }

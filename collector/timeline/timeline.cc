@@ -108,11 +108,12 @@ uint64_t Timeline::AddCudaCall(const CudaCallEvent& cuda) {
   call.flags = cuda.flags;
   call.domain = cuda.domain;
   // Only copies carry a copy kind; the zero of other calls reads as host to host.
-  call.expects_record =
+  const bool may_get_record =
       cuda.correlation != 0 && !HasFlag(call, wire::kCudaFlagNoCupti) && MakesRecord(call) && RecordsCome(call);
+  call.expects_record = may_get_record && !gpu_records_off_;
   const uint64_t number = Store(cuda.thread, call);
   if (cuda.call_class == wire::CudaCallClass::kGraphBuild) records_of_graph_.erase(cuda.argument);
-  if (!call.expects_record) return number;
+  if (!may_get_record) return number;
 
   Launch& launch = launches_.At(cuda.correlation);
   if (launch.thread != 0) {
@@ -139,6 +140,7 @@ uint64_t Timeline::AddCudaCall(const CudaCallEvent& cuda) {
 void Timeline::Match(uint32_t correlation, Launch& launch, uint32_t device) {
   ThreadTimeline& timeline = MutableThread(launch.thread);
   cursors_[launch.thread].last_device = device;
+  last_recorded_launch_ = std::max(last_recorded_launch_, launch.begin);
   const StreamPlace place{device, launch.stream};
   places_[PlaceKey(launch.stream_handle, launch.thread)] = place;
   if (IsDefaultStream(launch.stream_handle)) places_[PlaceKey(launch.stream_handle, 0)] = place;
@@ -390,6 +392,19 @@ HostNs Timeline::OldestPendingLaunch() {
     if (next < calls.end()) oldest = std::min(oldest, calls[next].begin);
   }
   return oldest;
+}
+
+void Timeline::SetGpuRecordsOff(bool off) {
+  if (off && !gpu_records_off_) {
+    for (ThreadIndex thread = 0; thread < threads_.size(); ++thread) {
+      if (threads_[thread] == nullptr) continue;
+      SequenceDeque<Call>& calls = threads_[thread]->calls();
+      for (uint64_t i = std::max(cursors_[thread].next, calls.first()); i < calls.end(); ++i) {
+        if (!calls[i].has_record && calls[i].begin > last_recorded_launch_) calls[i].expects_record = false;
+      }
+    }
+  }
+  gpu_records_off_ = off;
 }
 
 uint64_t Timeline::GiveUpLaunchesBefore(HostNs at) {

@@ -58,6 +58,9 @@ class Timeline {
   // By a thread of another process: `waker` here (ThreadNumbers::OfForeign), `there` in process `member` of HostWakes.
   void AddForeignWake(uint64_t object, HostNs at, ThreadIndex waker, uint32_t member, ThreadIndex there);
   void AddGpuOp(const GpuOpEvent& op);
+  // The agent has stopped asking for GPU records, or asks again: launches while it does not are not waited for and are no
+  // loss, nor are those before this call that came after the last one of which a record came.
+  void SetGpuRecordsOff(bool off);
   void AddCodeLoad(const CodeLoadEvent& load);
   // From now on, and for what it did just before that was known: what lies behind a descriptor.
   void SetDiskFile(uint64_t object, bool is_file);
@@ -148,6 +151,8 @@ class Timeline {
   std::vector<Line> line_of_name_;                 // by StringId; kCount: not looked up yet
   HostNs latest_ = INT64_MIN;
   TimelineCounts counts_;
+  bool gpu_records_off_ = false;
+  HostNs last_recorded_launch_ = 0;  // begin of the newest launch of which a record came
 };
 
 }  // namespace stallscope

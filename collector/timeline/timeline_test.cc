@@ -79,6 +79,27 @@ TEST(Timeline, PendingLaunches_EndWithTheirRecordsOrAreGivenUp) {
   EXPECT_TRUE(timeline.missing().empty());
 }
 
+TEST(Timeline, GpuRecordsSwitchedOff_AreNeitherWaitedForNorLost) {
+  Timeline timeline(nullptr);
+  timeline.AddCudaCall(Launch(1, 10, 20, 1));  // lost
+  timeline.AddCudaCall(Launch(1, 30, 40, 2));
+  timeline.AddGpuOp(Kernel(45, 50, 2));
+  timeline.AddCudaCall(Launch(1, 60, 70, 3));  // after the switch, before it was said
+  timeline.SetGpuRecordsOff(true);
+  EXPECT_EQ(timeline.OldestPendingLaunch(), 10);
+  EXPECT_EQ(timeline.GiveUpLaunchesBefore(100), 1u);
+  timeline.AddCudaCall(Launch(1, 200, 210, 4));
+  EXPECT_EQ(timeline.OldestPendingLaunch(), INT64_MAX);
+  timeline.AddCudaCall(Launch(1, 300, 310, 5));
+  timeline.AddGpuOp(Kernel(320, 330, 5));  // on again, not said yet
+  timeline.SetGpuRecordsOff(false);
+  timeline.AddCudaCall(Launch(1, 400, 410, 6));
+  EXPECT_EQ(timeline.OldestPendingLaunch(), 400);
+  timeline.DropBefore(350);
+  EXPECT_EQ(timeline.counts().orphans, 0u);
+  EXPECT_EQ(timeline.counts().NeverDelivered(), 1u);
+}
+
 TEST(Timeline, DriverCallInsideRuntimeCall_IsOneLaunch) {
   Timeline timeline(nullptr);
   timeline.AddCudaCall(Launch(1, 12, 18, 1));
