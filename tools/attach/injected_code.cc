@@ -1,6 +1,7 @@
 #include "tools/attach/injected_code.h"
 
 #include <cstddef>
+#include <cstring>
 
 namespace stallscope::attach {
 
@@ -26,11 +27,14 @@ namespace stallscope::attach {
 #define AT_CANCELLED 136
 #define AT_CREATE_RESULT 140
 #define AT_DUMPABLE 144
+#define AT_LEFT 148
 #define AT_ERROR_TEXT 152
 #define AT_THREAD 160
-#define AT_REQUEST 168
-#define AT_ENTRY_NAME 484
-#define AT_PATH 548
+#define AT_EXTENDED 168
+#define AT_SPINS 176
+#define AT_REQUEST 184
+#define AT_ENTRY_NAME 500
+#define AT_PATH 564
 
 #define CHECK_OFFSET(name, field) static_assert(name == offsetof(InjectedData, field))
 CHECK_OFFSET(AT_DLOPEN, dlopen);
@@ -56,6 +60,9 @@ CHECK_OFFSET(AT_CREATE_RESULT, create_result);
 CHECK_OFFSET(AT_DUMPABLE, dumpable);
 CHECK_OFFSET(AT_ERROR_TEXT, error_text);
 CHECK_OFFSET(AT_THREAD, thread);
+CHECK_OFFSET(AT_LEFT, left);
+CHECK_OFFSET(AT_EXTENDED, extended);
+CHECK_OFFSET(AT_SPINS, spins);
 CHECK_OFFSET(AT_REQUEST, request);
 CHECK_OFFSET(AT_ENTRY_NAME, entry_name);
 CHECK_OFFSET(AT_PATH, path);
@@ -78,9 +85,7 @@ __asm__(
     "  call 5f\n"
     "  call *" AT(AT_ERRNO_LOCATION) "\n"
     "  movl %r12d, (%rax)\n"
-    "0: movl $1, " AT(AT_PARKED) "\n"
-    "1: pause\n"
-    "  jmp 1b\n"
+    "0: jmp 1f\n"
 
     "stallscope_injected_create:\n"
     "  call 9f\n"
@@ -95,9 +100,19 @@ __asm__(
     "  movl %eax, " AT(AT_CREATE_RESULT) "\n"
     "  call *" AT(AT_ERRNO_LOCATION) "\n"
     "  movl %r12d, (%rax)\n"
-    "0: movl $1, " AT(AT_PARKED) "\n"
+    "0:\n"
+    // Until it is put back. If that does not happen, whoever was to do it is gone.
+    "1: movl $1, " AT(AT_PARKED) "\n"
+    "  movl " AT(AT_SPINS) ", %ecx\n"
     "2: pause\n"
-    "  jmp 2b\n"
+    "  decl %ecx\n"
+    "  jnz 2b\n"
+    "  movl $1, " AT(AT_LEFT) "\n"
+    "  movq " AT(AT_EXTENDED) ", %rcx\n"
+    "  movl $0xe7, %eax\n"  // x87, SSE, AVX, AVX-512: what code that was called may have used
+    "  xorl %edx, %edx\n"
+    "  xrstor64 (%rcx)\n"
+    "  jmp stallscope_injected_restore\n"
 
     "stallscope_injected_helper:\n"
     "  pushq %rbx\n"
@@ -118,6 +133,11 @@ __asm__(
     "  syscall\n"
     "  decl %r12d\n"
     "  jnz 3b\n"
+    "  popq %r13\n"
+    "  popq %r12\n"
+    "  popq %rbx\n"
+    "  xorl %eax, %eax\n"
+    "  ret\n"
     // munmap returns to where the helper was called from: this code is gone by then.
     "4: movq " AT(AT_REGION) ", %rdi\n"
     "  movq " AT(AT_REGION_BYTES) ", %rsi\n"
@@ -161,19 +181,61 @@ __asm__(
     "  cmpl $1, %eax\n"
     "  ret\n"
 
+    ".balign 8\n"
+    "stallscope_injected_way_back:\n"
+    "  syscall\n"
+    "stallscope_injected_restore:\n"
+    "  movl $14, %eax\n"  // rt_sigprocmask
+    "  movl $2, %edi\n"   // SIG_SETMASK
+    "  leaq stallscope_injected_saved(%rip), %rsi\n"
+    "  xorl %edx, %edx\n"
+    "  movl $8, %r10d\n"
+    "  syscall\n"
+    "  movq stallscope_injected_saved+8(%rip), %r15\n"
+    "  movq stallscope_injected_saved+16(%rip), %r14\n"
+    "  movq stallscope_injected_saved+24(%rip), %r13\n"
+    "  movq stallscope_injected_saved+32(%rip), %r12\n"
+    "  movq stallscope_injected_saved+40(%rip), %rbp\n"
+    "  movq stallscope_injected_saved+48(%rip), %rbx\n"
+    "  movq stallscope_injected_saved+56(%rip), %r11\n"
+    "  movq stallscope_injected_saved+64(%rip), %r10\n"
+    "  movq stallscope_injected_saved+72(%rip), %r9\n"
+    "  movq stallscope_injected_saved+80(%rip), %r8\n"
+    "  movq stallscope_injected_saved+88(%rip), %rax\n"
+    "  movq stallscope_injected_saved+96(%rip), %rcx\n"
+    "  movq stallscope_injected_saved+104(%rip), %rdx\n"
+    "  movq stallscope_injected_saved+112(%rip), %rsi\n"
+    "  movq stallscope_injected_saved+120(%rip), %rdi\n"
+    "  movq stallscope_injected_saved+128(%rip), %rsp\n"
+    "  jmp *stallscope_injected_saved+136(%rip)\n"
+    ".balign 8\n"
+    "stallscope_injected_saved:\n"
+    "  .fill 18, 8, 0\n"
     "stallscope_injected_end:\n"
     ".popsection\n");
 
+static_assert(sizeof(SavedContext) == 18 * 8 && offsetof(SavedContext, r15) == 8 && offsetof(SavedContext, rip) == 136);
+
 extern "C" {
 extern const char stallscope_injected_begin[], stallscope_injected_call[], stallscope_injected_create[],
-    stallscope_injected_helper[], stallscope_injected_end[];
+    stallscope_injected_helper[], stallscope_injected_way_back[], stallscope_injected_saved[],
+    stallscope_injected_end[];
 }
 
-InjectedCode GetInjectedCode() {
+InjectedCode GetInjectedCode(const SavedContext& saved) {
   const char* begin = stallscope_injected_begin;
-  return {std::string(begin, stallscope_injected_end), static_cast<uint64_t>(stallscope_injected_call - begin),
-          static_cast<uint64_t>(stallscope_injected_create - begin),
-          static_cast<uint64_t>(stallscope_injected_helper - begin)};
+  InjectedCode code{std::string(begin, stallscope_injected_end),
+                    static_cast<uint64_t>(stallscope_injected_call - begin),
+                    static_cast<uint64_t>(stallscope_injected_create - begin),
+                    static_cast<uint64_t>(stallscope_injected_helper - begin),
+                    static_cast<uint64_t>(stallscope_injected_way_back - begin)};
+  std::memcpy(code.bytes.data() + (stallscope_injected_saved - begin), &saved, sizeof(saved));
+  return code;
+}
+
+std::string GetWayBack(const SavedContext& saved) {
+  const InjectedCode code = GetInjectedCode(saved);
+  return code.bytes.substr(code.way_back);
 }
 
 }  // namespace stallscope::attach

@@ -5,8 +5,13 @@
 // alone. The three entries:
 //   call    on a borrowed thread: does the work, sets `parked`, and spins until it is stopped and put back
 //   create  on a borrowed thread: makes a thread for the work, sets `parked`, spins likewise
-//   helper  that thread: does the work, sets `finished`, waits for `acknowledged` (20 s at most), unmaps all of this
+//   helper  that thread: does the work, sets `finished`, waits for `acknowledged`, unmaps all of this; unacknowledged
+//           after 20 s it leaves it, since the borrowed thread may still be in it
 // The work: dlopen(path), dlsym(entry_name), and that function with `request`; when `entry` is given, just the function.
+//
+// A borrowed thread that nobody puts back within `spins` turns goes back by itself: sets `left`, and takes the way back.
+// That is the last part of the code, which holds a SavedContext and can be copied elsewhere: one system call, then signal
+// mask and registers as saved, and on into the system call that the thread was borrowed from. It writes nothing.
 #pragma once
 
 #include <cstdint>
@@ -32,20 +37,30 @@ struct InjectedData {
   // --- answers
   uint32_t parked, finished, failed, acknowledged, cancelled;
   int32_t create_result;
-  int32_t dumpable;  // prctl(PR_GET_DUMPABLE); unless it is 1, nothing else was done
-  uint32_t unused;
+  int32_t dumpable;     // prctl(PR_GET_DUMPABLE); unless it is 1, nothing else was done
+  uint32_t left;        // the borrowed thread is going back by itself
   uint64_t error_text;  // dlerror's, in the target
   uint64_t thread;      // pthread_t
+  // --- by the injector
+  uint64_t extended;  // the borrowed thread's extended state, as XSAVE lays it out, 64-byte aligned
+  uint32_t spins, unused;
   wire::AttachRequest request;
   char entry_name[64];
   char path[2048];
 };
 static_assert(sizeof(InjectedData) <= kPageBytes);
 
+// What the way back puts into place.
+struct SavedContext {
+  uint64_t signal_mask, r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, rsp, rip;
+};
+
 struct InjectedCode {
   std::string bytes;
-  uint64_t call, create, helper;  // offsets in it
+  uint64_t call, create, helper, way_back;  // offsets in it
 };
-InjectedCode GetInjectedCode();
+InjectedCode GetInjectedCode(const SavedContext& saved);
+// The way back alone; it begins with the system call.
+std::string GetWayBack(const SavedContext& saved);
 
 }  // namespace stallscope::attach

@@ -21,6 +21,7 @@
 #include "tools/attach/thread_stack.h"
 #include "tools/attach/tracee.h"
 #include "tools/attach/waits_in_flight.h"
+#include "tools/attach/way_back.h"
 
 namespace stallscope::attach {
 namespace {
@@ -29,6 +30,8 @@ constexpr absl::Duration kStopLimit = absl::Milliseconds(500);
 constexpr absl::Duration kCallLimit = absl::Seconds(10);
 constexpr absl::Duration kHelperLimit = absl::Seconds(15);
 constexpr absl::Duration kLookAgain = absl::Milliseconds(2);
+constexpr absl::Duration kOthersWayBack = absl::Milliseconds(500);
+constexpr uint32_t kSpins = 1 << 22;            // about 0.1 s, or 0.2
 constexpr uint64_t kOpenNowLocal = 2;           // RTLD_NOW | RTLD_LOCAL
 constexpr uint64_t kInternalOpen = 0x80000000;  // __libc_dlopen_mode's own flag
 
@@ -98,6 +101,7 @@ class Injector {
     if (!forbidden.ok()) return Refuse(std::string(forbidden.status().message()));
     forbidden_ = *std::move(forbidden);
     own_thread_ = target_.threads > 1;
+    FindWayBack();
     return FindFunctions();
   }
 
@@ -165,6 +169,18 @@ class Injector {
     return absl::OkStatus();
   }
 
+  // In code that is never unloaded.
+  void FindWayBack() {
+    std::vector<const MappedModule*> modules = {&forbidden_.libc()};
+    for (const MappedModule& module : target_.modules) {
+      if (absl::StartsWith(module.file_name(), "ld-linux") || module.path == target_.executable) {
+        modules.push_back(&module);
+      }
+    }
+    way_back_ = FindWayBackPlace(target_.pid, modules);
+    if (way_back_.used) absl::SleepFor(kOthersWayBack);
+  }
+
   std::vector<Candidate> FindCandidates() {
     std::vector<Candidate> candidates;
     for (const auto& [tid, call] : FindParked(target_.pid)) {
@@ -199,6 +215,7 @@ class Injector {
         registers->rsp != candidate.call.stack_pointer) {
       return absl::UnavailableError("it has gone on meanwhile");
     }
+    thread->HoldCall();
     return registers;
   }
 
@@ -251,7 +268,7 @@ class Injector {
 
   // On the stopped thread. What it leaves behind when it fails is the memory at most, and only where that may be in use.
   absl::Status Borrow(Tracee* thread) {
-    if (absl::Status saved = thread->Save(); !saved.ok()) return saved;
+    if (absl::Status saved = thread->Save(way_back_.address); !saved.ok()) return saved;
     absl::StatusOr<int64_t> region = thread->SystemCall(
         SYS_mmap, {0, kRegionBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ~uint64_t{0}, 0});
     if (!region.ok()) return region.status();
@@ -262,7 +279,7 @@ class Injector {
     region_ = static_cast<uint64_t>(*region);
     bool may_unmap = true;
     absl::Status done = RunInRegion(thread, &may_unmap);
-    const bool keep = done.ok() ? own_thread_ : !may_unmap;
+    const bool keep = thread->went_back() || (done.ok() ? own_thread_ : !may_unmap);
     if (!done.ok() || !own_thread_) {
       // The answer first.
       if (done.ok()) ReadMemory(target_.pid, DataAt(), &data_, sizeof(data_));
@@ -275,7 +292,9 @@ class Injector {
   uint64_t DataAt() const { return region_ + kPageBytes; }
 
   absl::Status RunInRegion(Tracee* thread, bool* may_unmap) {
-    const InjectedCode code = GetInjectedCode();
+    const InjectedCode code = GetInjectedCode(thread->saved_context());
+    const std::vector<uint8_t>& extended = thread->saved_extended();
+    const uint64_t extended_at = DataAt() + kPageBytes;
     data_.dlopen = functions_.dlopen, data_.dlsym = functions_.dlsym, data_.dlerror = functions_.dlerror;
     data_.errno_location = functions_.errno_location;
     data_.munmap = functions_.munmap, data_.pthread_create = functions_.pthread_create;
@@ -283,8 +302,10 @@ class Injector {
     data_.open_flags = functions_.open_flags;
     data_.region = region_, data_.region_bytes = kRegionBytes, data_.helper = region_ + code.helper;
     data_.pause_ns = 1'000'000;
+    data_.extended = extended_at, data_.spins = kSpins;
     if (!WriteMemory(target_.pid, region_, code.bytes.data(), code.bytes.size()) ||
-        !WriteMemory(target_.pid, DataAt(), &data_, sizeof(data_))) {
+        !WriteMemory(target_.pid, DataAt(), &data_, sizeof(data_)) ||
+        !WriteMemory(target_.pid, extended_at, extended.data(), extended.size())) {
       return absl::UnavailableError("its memory cannot be written");
     }
     absl::StatusOr<int64_t> executable = thread->SystemCall(SYS_mprotect, {region_, kPageBytes, PROT_READ | PROT_EXEC});
@@ -295,11 +316,12 @@ class Injector {
           "stallscope run.");
     }
     const uint64_t entry = region_ + (own_thread_ ? code.create : code.call);
-    absl::Status ran = thread->Run(entry, DataAt(), region_ + kRegionBytes - 64,
-                                   DataAt() + offsetof(InjectedData, parked), kCallLimit);
+    absl::Status ran = thread->Run(entry, DataAt(), region_ + kRegionBytes - 64, kCallLimit);
     if (!ran.ok()) {
       // It may have made the thread, or stand in the middle of the loader: the memory must stay.
       *may_unmap = false;
+      const uint32_t one = 1;
+      WriteMemory(target_.pid, DataAt() + offsetof(InjectedData, cancelled), &one, sizeof(one));
       return ran;
     }
     ReadMemory(target_.pid, DataAt() + offsetof(InjectedData, dumpable), &data_.dumpable, sizeof(data_.dumpable));
@@ -371,6 +393,7 @@ class Injector {
   const char* const verb_;
   ForbiddenCode forbidden_;
   InjectedData functions_{}, data_{};
+  WayBackPlace way_back_;
   bool own_thread_ = false;
   uint64_t region_ = 0;
   std::string last_why_, error_text_;

@@ -69,4 +69,15 @@ Interrupted HowInterrupted(int64_t return_value) {
   }
 }
 
+user_regs_struct CalledAgain(const user_regs_struct& interrupted) {
+  user_regs_struct again = interrupted;
+  const auto returned = static_cast<int64_t>(interrupted.rax);
+  if (static_cast<int64_t>(interrupted.orig_rax) < 0 || HowInterrupted(returned) == Interrupted::kCompleted)
+    return again;
+  again.rax = returned == kRestartBlock ? uint64_t{SYS_restart_syscall} : interrupted.orig_rax;
+  again.orig_rax = ~uint64_t{0};
+  again.rip -= 2;  // the syscall instruction
+  return again;
+}
+
 }  // namespace stallscope::attach

@@ -6,6 +6,8 @@
 // change the signal mask meanwhile: a thread in one of these is not touched.
 #pragma once
 
+#include <sys/user.h>
+
 #include <cstdint>
 #include <optional>
 
@@ -23,5 +25,9 @@ enum class Interrupted {
   kCompleted,  // the call had ended by itself
 };
 Interrupted HowInterrupted(int64_t return_value);
+
+// Registers with which a thread that is stopped behind an interrupted call makes it again by itself, the way the kernel
+// would do it. Of a thread that stands before a call: the same ones.
+user_regs_struct CalledAgain(const user_regs_struct& interrupted);
 
 }  // namespace stallscope::attach

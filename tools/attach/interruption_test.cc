@@ -23,6 +23,28 @@ TEST(InterruptionRank, CallsThatTheKernelRestarts_ComeFirst) {
   EXPECT_EQ(InterruptionRank(Call(SYS_read, {0})), 1);
 }
 
+user_regs_struct Stopped(uint64_t number, int64_t returned) {
+  user_regs_struct registers{};
+  registers.orig_rax = number, registers.rax = static_cast<uint64_t>(returned), registers.rip = 0x1002;
+  return registers;
+}
+
+TEST(CalledAgain, AnInterruptedCall_IsMadeTheWayTheKernelWouldMakeIt) {
+  for (const int64_t returned : {int64_t{-512}, int64_t{-514}, int64_t{-EINTR}}) {
+    const user_regs_struct again = CalledAgain(Stopped(SYS_read, returned));
+    EXPECT_EQ(again.rax, static_cast<uint64_t>(SYS_read)) << returned;
+    EXPECT_EQ(again.rip, 0x1000u);
+    EXPECT_EQ(again.orig_rax, ~uint64_t{0});
+  }
+  // The rest of its time limit lies with the kernel.
+  EXPECT_EQ(CalledAgain(Stopped(SYS_poll, -516)).rax, static_cast<uint64_t>(SYS_restart_syscall));
+}
+
+TEST(CalledAgain, ACallThatHasEnded_IsNotMadeTwice) {
+  EXPECT_EQ(CalledAgain(Stopped(SYS_read, 8)).rip, 0x1002u);
+  EXPECT_EQ(CalledAgain(CalledAgain(Stopped(SYS_read, -512))).rip, 0x1000u);
+}
+
 TEST(InterruptionRank, EpollWait_IsTheLastResort) {
   EXPECT_EQ(InterruptionRank(Call(SYS_epoll_wait, {3, 0x1000, 8, 0xffffffff})), 2);
   EXPECT_EQ(InterruptionRank(Call(SYS_epoll_wait, {3, 0x1000, 8, 100})), 3);

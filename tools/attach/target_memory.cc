@@ -147,6 +147,22 @@ std::vector<MappedModule> ModulesOf(const std::vector<Mapping>& mappings) {
   return modules;
 }
 
+std::vector<Padding> ReadCodePadding(int pid, const MappedModule& module) {
+  std::vector<Padding> paddings;
+  const std::optional<ProgramHeaders> headers = ReadProgramHeaders(pid, module);
+  if (!headers.has_value()) return paddings;
+  for (const Elf64_Phdr& segment : headers->segments) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || (segment.p_flags & PF_W) != 0) continue;
+    Padding padding;
+    padding.begin = (headers->bias + segment.p_vaddr + segment.p_memsz + 63) & ~uint64_t{63};
+    padding.end = (padding.begin + 4095) & ~uint64_t{4095};
+    if (padding.begin < padding.end && module.IsCode(padding.begin) && module.IsCode(padding.end - 1)) {
+      paddings.push_back(padding);
+    }
+  }
+  return paddings;
+}
+
 std::optional<UnwindTable> ReadUnwindTable(int pid, const MappedModule& module) {
   const std::optional<ProgramHeaders> headers = ReadProgramHeaders(pid, module);
   if (!headers.has_value()) return std::nullopt;

@@ -37,6 +37,12 @@ struct MappedModule {
 };
 std::vector<MappedModule> ModulesOf(const std::vector<Mapping>& mappings);
 
+// What the pages of a module's code hold behind the end of the code: mapped, executable, and used by nobody.
+struct Padding {
+  uint64_t begin = 0, end = 0;
+};
+std::vector<Padding> ReadCodePadding(int pid, const MappedModule& module);
+
 // Where a module's unwind tables lie (.eh_frame_hdr); nothing when it has none that can be searched.
 struct UnwindTable {
   uint64_t header = 0, entries = 0, count = 0;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <string>
 
@@ -123,19 +124,24 @@ absl::Status Tracee::Stop(absl::Duration limit) {
 
 absl::Status Tracee::Continue() {
   CallAgain();
+  calls_again_ = false;
   return Resume(PTRACE_CONT);
 }
 
-void Tracee::CallAgain() {
-  absl::StatusOr<user_regs_struct> registers = Registers();
-  if (!registers.ok() || static_cast<int64_t>(registers->orig_rax) < 0 ||
-      HowInterrupted(static_cast<int64_t>(registers->rax)) != Interrupted::kPutBack || HasPendingSignal()) {
+void Tracee::HoldCall() {
+  const absl::StatusOr<user_regs_struct> registers = Registers();
+  if (!registers.ok() || calls_again_ || static_cast<int64_t>(registers->orig_rax) < 0 ||
+      HowInterrupted(static_cast<int64_t>(registers->rax)) != Interrupted::kPutBack) {
     return;
   }
-  registers->rax = registers->orig_rax;
-  registers->orig_rax = ~uint64_t{0};
-  registers->rip -= 2;  // the syscall instruction
-  SetRegisters(*registers).IgnoreError();
+  interrupted_ = *registers;
+  calls_again_ = SetRegisters(CalledAgain(*registers)).ok();
+}
+
+// The last thing before it goes on: EINTR is the truth where a signal has come.
+void Tracee::CallAgain() {
+  HoldCall();
+  if (calls_again_ && HasPendingSignal()) SetRegisters(interrupted_).IgnoreError();
 }
 
 absl::StatusOr<user_regs_struct> Tracee::Registers() const {
@@ -150,7 +156,7 @@ absl::Status Tracee::SetRegisters(const user_regs_struct& registers) const {
   return absl::OkStatus();
 }
 
-absl::Status Tracee::Save() {
+absl::Status Tracee::Save(uint64_t way_back_at) {
   absl::StatusOr<user_regs_struct> registers = Registers();
   if (!registers.ok()) return registers.status();
   registers_ = *registers;
@@ -163,11 +169,46 @@ absl::Status Tracee::Save() {
   if (Ask(PTRACE_GETSIGMASK, tid_, reinterpret_cast<void*>(sizeof(signal_mask_)), &signal_mask_) != 0) {
     return Failed("the signal mask cannot be read");
   }
-  uint64_t blocked = signal_mask_ | ~kNeverBlocked;
+  if (way_back_at != 0) {
+    const std::string code = GetWayBack(saved_context());
+    padding_.assign(code.size(), '\0');
+    if (absl::Status written = WriteCode(way_back_at, code); !written.ok()) return written;
+    way_back_at_ = way_back_at;
+  }
   saved_ = true;
+  return absl::OkStatus();
+}
+
+SavedContext Tracee::saved_context() const {
+  const user_regs_struct back = CalledAgain(registers_);
+  return {signal_mask_, back.r15, back.r14, back.r13, back.r12, back.rbp, back.rbx, back.r11, back.r10,
+          back.r9,      back.r8,  back.rax, back.rcx, back.rdx, back.rsi, back.rdi, back.rsp, back.rip};
+}
+
+// Into a page that the thread itself cannot write to.
+absl::Status Tracee::WriteCode(uint64_t address, const std::string& bytes) const {
+  for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::copy_n(bytes.data() + at, std::min(sizeof(word), bytes.size() - at), reinterpret_cast<char*>(&word));
+    if (Ask(PTRACE_POKEDATA, tid_, reinterpret_cast<void*>(address + at), reinterpret_cast<void*>(word)) != 0) {
+      return Failed("its code cannot be written");
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Tracee::PutPaddingBack() {
+  if (way_back_at_ != 0) WriteCode(way_back_at_, padding_).IgnoreError();
+  way_back_at_ = 0;
+}
+
+absl::Status Tracee::BlockSignals() {
+  if (blocked_) return absl::OkStatus();
+  uint64_t blocked = signal_mask_ | ~kNeverBlocked;
   if (Ask(PTRACE_SETSIGMASK, tid_, reinterpret_cast<void*>(sizeof(blocked)), &blocked) != 0) {
     return Failed("the signal mask cannot be set");
   }
+  blocked_ = true;
   return absl::OkStatus();
 }
 
@@ -189,7 +230,10 @@ bool Tracee::HasPendingSignal() const {
 }
 
 absl::Status Tracee::PutBack() {
-  if (!saved_) return absl::OkStatus();
+  if (!saved_) {
+    PutPaddingBack();  // it goes back by the copy that it ran with
+    return absl::OkStatus();
+  }
   // The kernel looks whether a call is to be restarted only on the way out of such a stop: from behind a system call the
   // thread is led there before it has made a step of its own.
   if (!at_event_) {
@@ -206,23 +250,27 @@ absl::Status Tracee::PutBack() {
       }
     }
   }
-  saved_ = false;
+  saved_ = blocked_ = false;
   iovec area{extended_.data(), extended_.size()};
   const bool extended = Ask(PTRACE_SETREGSET, tid_, reinterpret_cast<void*>(NT_X86_XSTATE), &area) == 0;
   const bool mask = Ask(PTRACE_SETSIGMASK, tid_, reinterpret_cast<void*>(sizeof(signal_mask_)), &signal_mask_) == 0;
   if (absl::Status set = SetRegisters(registers_); !set.ok()) return set;
+  PutPaddingBack();
   return extended && mask ? absl::OkStatus() : Failed("the thread's state cannot be put back");
 }
 
 absl::StatusOr<int64_t> Tracee::SystemCall(int64_t number, const std::vector<uint64_t>& arguments) {
   user_regs_struct registers = registers_;
-  registers.rip = registers_.rip - 2;
+  // Without a way back through the instruction that it stands behind, or before.
+  registers.rip = way_back_at_ != 0 ? way_back_at_ : CalledAgain(registers_).rip;
   registers.rax = static_cast<uint64_t>(number);
   registers.orig_rax = ~uint64_t{0};  // nothing to restart
   unsigned long long* const places[] = {&registers.rdi, &registers.rsi, &registers.rdx,
                                         &registers.r10, &registers.r8,  &registers.r9};
   for (size_t i = 0; i < arguments.size() && i < 6; ++i) *places[i] = arguments[i];
+  // Registers first: what blocks the signals must also unblock them.
   if (absl::Status set = SetRegisters(registers); !set.ok()) return set;
+  if (absl::Status blocked = BlockSignals(); !blocked.ok()) return blocked;
   for (int stops = 0; stops < 2;) {  // before and after
     if (absl::Status resumed = Resume(PTRACE_SYSCALL); !resumed.ok()) return resumed;
     const int status = Wait(kStepLimit);
@@ -238,7 +286,24 @@ absl::StatusOr<int64_t> Tracee::SystemCall(int64_t number, const std::vector<uin
   return static_cast<int64_t>(after->rax);
 }
 
-absl::Status Tracee::Run(uint64_t code, uint64_t data, uint64_t stack_top, uint64_t done_at, absl::Duration limit) {
+bool Tracee::LeavesByItself(uint64_t data) {
+  uint32_t left = 0;
+  ReadMemory(pid_, data + offsetof(InjectedData, left), &left, sizeof(left));
+  if (left == 0) return false;
+  saved_ = false, went_back_ = true;
+  const absl::Time deadline = absl::Now() + kStepLimit;
+  while (absl::Now() < deadline) {
+    const absl::StatusOr<user_regs_struct> registers = Registers();
+    // The code's page lies before the data's.
+    if (!registers.ok() || registers->rip < data - kPageBytes || registers->rip >= data) break;
+    if (!Continue().ok()) break;
+    Nap();
+    if (!Stop(kStepLimit).ok()) break;
+  }
+  return true;
+}
+
+absl::Status Tracee::Run(uint64_t code, uint64_t data, uint64_t stack_top, absl::Duration limit) {
   user_regs_struct registers = registers_;
   registers.rip = code;
   registers.rbx = data;
@@ -251,7 +316,14 @@ absl::Status Tracee::Run(uint64_t code, uint64_t data, uint64_t stack_top, uint6
   const absl::Time deadline = absl::Now() + limit;
   while (true) {
     uint32_t done = 0;
-    if (ReadMemory(pid_, done_at, &done, sizeof(done)) == sizeof(done) && done != 0) return Stop(kStepLimit);
+    if (ReadMemory(pid_, data + offsetof(InjectedData, parked), &done, sizeof(done)) == sizeof(done) && done != 0) {
+      if (absl::Status stopped = Stop(kStepLimit); !stopped.ok()) return stopped;
+      if (LeavesByItself(data)) return absl::OkStatus();
+      // Now, since only this code's own way back knows of it.
+      iovec area{extended_.data(), extended_.size()};
+      const bool extended = Ask(PTRACE_SETREGSET, tid_, reinterpret_cast<void*>(NT_X86_XSTATE), &area) == 0;
+      return extended ? absl::OkStatus() : Failed("the extended registers cannot be put back");
+    }
     const int status = Wait(absl::ZeroDuration());
     if (status < 0) return absl::NotFoundError("the thread has ended");
     if (status > 0 && status >> 16 != PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGSTOP) {
@@ -262,6 +334,8 @@ absl::Status Tracee::Run(uint64_t code, uint64_t data, uint64_t stack_top, uint6
     }
     if (absl::Now() >= deadline) {
       if (absl::Status stopped = Stop(kStepLimit); !stopped.ok()) return stopped;
+      // It is in the middle of something: it comes to the end of that, and back, without us.
+      saved_ = false, went_back_ = true;
       return absl::DeadlineExceededError("the call in the thread did not come to an end");
     }
     Nap();
