@@ -1,9 +1,6 @@
 #include "tools/attach/injection.h"
 
-#include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -20,6 +17,7 @@
 #include "tools/attach/interruption.h"
 #include "tools/attach/thread_stack.h"
 #include "tools/attach/tracee.h"
+#include "tools/attach/undisturbed.h"
 #include "tools/attach/waits_in_flight.h"
 #include "tools/attach/way_back.h"
 
@@ -34,52 +32,6 @@ constexpr absl::Duration kOthersWayBack = absl::Milliseconds(500);
 constexpr uint32_t kSpins = 1 << 22;            // about 0.1 s, or 0.2
 constexpr uint64_t kOpenNowLocal = 2;           // RTLD_NOW | RTLD_LOCAL
 constexpr uint64_t kInternalOpen = 0x80000000;  // __libc_dlopen_mode's own flag
-
-// Stops of the target come as SIGCHLD, which must not be lost; and a nap of 10 us must not become one of 60.
-class Waiting {
- public:
-  Waiting() : slack_(prctl(PR_GET_TIMERSLACK)) {
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    pthread_sigmask(SIG_BLOCK, &child, &before_);
-    prctl(PR_SET_TIMERSLACK, 1);
-  }
-  ~Waiting() {
-    prctl(PR_SET_TIMERSLACK, slack_);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
- private:
-  sigset_t before_;
-  const int slack_;
-};
-
-// Between the first changed register and the last one put back nothing may end this program, and nothing hold it up that
-// can be helped: while it waits for the processor, a thread of the target stands still.
-class Undisturbed {
- public:
-  Undisturbed() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-    const sched_param first = {1};
-    is_first_ = sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) == 0;
-  }
-  ~Undisturbed() {
-    const sched_param ordinary = {0};
-    if (is_first_) sched_setscheduler(0, SCHED_OTHER, &ordinary);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  Undisturbed(const Undisturbed&) = delete;
-  Undisturbed& operator=(const Undisturbed&) = delete;
-
- private:
-  sigset_t before_;
-  bool is_first_ = false;
-};
 
 struct Candidate {
   int tid = 0, rank = 0;
