@@ -37,7 +37,7 @@ LINES = {
     "kIpc": "host.ipc", "kFile": "host.io", "kSleep": "host.sleep", "kSpin": "host.spin", "kGil": "host.gil", "kSystem": "host.cpu",
 }
 OBJECTS = {"kNone": "", "kAddress": "address", "kFd": "descriptor", "kThread": "thread"}
-ROW = re.compile(r'X\(\s*(k\w+),\s*"(\w+)",\s*(k\w+),\s*(k\w+),\s*(k\w+),[\s\\]*"([^"]+)"\)')
+ROW = re.compile(r'X\(\s*(k\w+),\s*"(\w+)",\s*(k\w+),\s*(k\w+),\s*(k\w+),[\s\\]*((?:"[^"]*"[\s\\]*)+)\)')
 LEFT_ALONE = re.compile(r'X\(\s*"(\w+)",[\s\\]*"([^"]+)"\)')
 
 
@@ -45,8 +45,11 @@ def page(text):
     at = text.index("#define STALLSCOPE_OS_CALLS_LEFT_ALONE")
     out = INTRODUCTION + "".join(f"| {short} | {long} |\n" for short, long in RULES.values())
     out += "\n## Hooked\n\n| name | rule | line | object | symbols |\n|---|---|---|---|---|\n"
-    for _, name, wait, thing, rule, symbols in ROW.findall(text[:at]):
-        out += f"| `{name}` | {RULES[rule][0]} | {LINES[wait]} | {OBJECTS[thing]} | {' '.join(f'`{s}`' for s in symbols.split())} |\n"
+    rows = ROW.findall(text[:at])
+    assert len(rows) == text[:at].count("X(k"), "a row of the table does not read like the others"
+    for _, name, wait, thing, rule, literals in rows:
+        symbols = "".join(re.findall(r'"([^"]*)"', literals)).split()
+        out += f"| `{name}` | {RULES[rule][0]} | {LINES[wait]} | {OBJECTS[thing]} | {' '.join(f'`{s}`' for s in symbols)} |\n"
     out += "\n## On Nsight Systems' documented list and not hooked\n\n| name | why |\n|---|---|\n"
     for name, why in LEFT_ALONE.findall(text[at:]):
         out += f"| `{name}` | {why} |\n"
