@@ -7,8 +7,9 @@
 namespace stallscope::agent {
 
 STALLSCOPE_EXPORT(void, exit, (int status)) {
+  auto* real = STALLSCOPE_REAL(exit);
   FinishCupti();
-  STALLSCOPE_REAL(exit)(status);
+  real(status);
   __builtin_unreachable();
 }
 

@@ -1,9 +1,13 @@
 #include "agent/entry/elf_module.h"
 
-#include <string.h>
-
 namespace stallscope::agent {
 namespace {
+
+// Not strcmp: an indirect function of the C library (elf_module.h).
+bool SameText(const char* one, const char* other) noexcept {
+  while (*one != '\0' && *one == *other) ++one, ++other;
+  return *one == *other;
+}
 
 // Does symbol number `index` carry the version asked for? A module without versions, or a symbol of the base version,
 // serves any.
@@ -18,7 +22,7 @@ bool VersionFits(const Module& module, uint32_t index, const char* version) noex
     const auto* definition = reinterpret_cast<const ElfW(Verdef)*>(at);
     if ((definition->vd_ndx & ~kVersionHidden) == number) {
       const auto* name = reinterpret_cast<const ElfW(Verdaux)*>(at + definition->vd_aux);
-      return strcmp(module.strings + name->vda_name, version) == 0;
+      return SameText(module.strings + name->vda_name, version);
     }
     if (definition->vd_next == 0) break;
     at += definition->vd_next;
@@ -31,7 +35,7 @@ bool Matches(const Module& module, uint32_t index, const char* name, const char*
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
   if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) return false;
   if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT) return false;
-  return strcmp(module.strings + symbol.st_name, name) == 0 && VersionFits(module, index, version);
+  return SameText(module.strings + symbol.st_name, name) && VersionFits(module, index, version);
 }
 
 uint32_t FindByGnuHash(const Module& module, const char* name, const char* version) noexcept {
@@ -64,31 +68,13 @@ uint32_t FindBySysvHash(const Module& module, const char* name, const char* vers
 
 }  // namespace
 
-bool ReadModule(const dl_phdr_info* info, Module* module) noexcept {
-  const ElfW(Dyn)* dynamic = nullptr;
-  const auto self = reinterpret_cast<uintptr_t>(&ReadModule);
-  module->base = info->dlpi_addr;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-    if (header.p_type == PT_DYNAMIC) dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
-    if (header.p_type == PT_GNU_RELRO) {
-      // As the loader rounds it: a page that is shared with writable data stays writable.
-      module->relro_begin = begin & ~uintptr_t{4095};
-      module->relro_end = (begin + header.p_memsz) & ~uintptr_t{4095};
-    }
-    if (header.p_type != PT_LOAD) continue;
-    if (self >= begin && self < begin + header.p_memsz) module->is_self = true;
-    if (module->begin == 0 || begin < module->begin) module->begin = begin;
-    if (begin + header.p_memsz > module->end) module->end = begin + header.p_memsz;
-  }
-  if (dynamic == nullptr) return false;
+bool ReadDynamic(const ElfW(Dyn) * dynamic, Module* module) noexcept {
   module->dynamic = dynamic;
   uint64_t soname_offset = 0;
   for (; dynamic->d_tag != DT_NULL; ++dynamic) {
     // glibc relocates these pointers in place, except where the segment is read-only (the vDSO).
     uintptr_t address = dynamic->d_un.d_ptr;
-    if (address < info->dlpi_addr) address += info->dlpi_addr;
+    if (address < module->base) address += module->base;
     switch (dynamic->d_tag) {
       case DT_SYMTAB:
         module->symbols = reinterpret_cast<const ElfW(Sym)*>(address);
@@ -137,11 +123,35 @@ bool ReadModule(const dl_phdr_info* info, Module* module) noexcept {
     }
   }
   if (module->strings == nullptr || module->symbols == nullptr) return false;
-  if (soname_offset != 0) {
-    module->soname = module->strings + soname_offset;
-  } else if (info->dlpi_name != nullptr) {
-    const char* slash = strrchr(info->dlpi_name, '/');
-    module->soname = slash != nullptr ? slash + 1 : info->dlpi_name;
+  if (soname_offset != 0) module->soname = module->strings + soname_offset;
+  return true;
+}
+
+bool ReadModule(const dl_phdr_info* info, Module* module) noexcept {
+  const ElfW(Dyn)* dynamic = nullptr;
+  const auto self = reinterpret_cast<uintptr_t>(&ReadModule);
+  module->base = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_DYNAMIC) dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
+    if (header.p_type == PT_GNU_RELRO) {
+      // As the loader rounds it: a page that is shared with writable data stays writable.
+      module->relro_begin = begin & ~uintptr_t{4095};
+      module->relro_end = (begin + header.p_memsz) & ~uintptr_t{4095};
+    }
+    if (header.p_type != PT_LOAD) continue;
+    if (self >= begin && self < begin + header.p_memsz) module->is_self = true;
+    if (module->begin == 0 || begin < module->begin) module->begin = begin;
+    if (begin + header.p_memsz > module->end) module->end = begin + header.p_memsz;
+  }
+  if (dynamic == nullptr) return false;
+  if (!ReadDynamic(dynamic, module)) return false;
+  if (module->soname[0] == '\0' && info->dlpi_name != nullptr) {
+    module->soname = info->dlpi_name;
+    for (const char* c = info->dlpi_name; *c != '\0'; ++c) {
+      if (*c == '/') module->soname = c + 1;
+    }
   }
   return true;
 }
@@ -154,7 +164,9 @@ uint32_t FindIndex(const Module& module, const char* name, const char* version) 
 void* AddressOf(const Module& module, uint32_t index) noexcept {
   const ElfW(Sym)& symbol = module.symbols[index];
   const uintptr_t address = module.base + symbol.st_value;
-  if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC) return reinterpret_cast<void* (*)()>(address)();
+  if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC) {
+    return module.indirect_is_known ? reinterpret_cast<void* (*)()>(address)() : nullptr;
+  }
   return reinterpret_cast<void*>(address);
 }
 

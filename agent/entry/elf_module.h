@@ -1,7 +1,8 @@
 // The tables of one loaded module, read where the loader left them in memory.
 //
 // Valid while the module stays loaded: inside a dl_iterate_phdr callback, or for the C library and the agent itself. No
-// malloc, no lock, no system call.
+// malloc, no lock, no system call, and nothing of the C library at all, since early_calls.h needs them before it can be
+// called (tests/audit/agent_hot_objects.py).
 #pragma once
 
 #include <elf.h>
@@ -31,17 +32,20 @@ struct Module {
   uint64_t plt_relocation_bytes = 0;
   const char* soname = "";
   bool is_self = false;
+  bool indirect_is_known = true;  // what an indirect function resolves to can be asked
 };
 
 inline constexpr uint16_t kVersionHidden = 0x8000;
 
 // False: nothing in it that could be looked at.
 bool ReadModule(const dl_phdr_info* info, Module* module) noexcept;
+// The part of it that the dynamic section tells; module->base is set already.
+bool ReadDynamic(const ElfW(Dyn) * dynamic, Module* module) noexcept;
 
 // The symbol that the module defines under this name; version nullptr: the default one. 0: none.
 uint32_t FindIndex(const Module& module, const char* name, const char* version) noexcept;
 
-// Its address, an indirect function resolved.
+// Its address, an indirect function resolved; nullptr where that cannot be done yet.
 void* AddressOf(const Module& module, uint32_t index) noexcept;
 
 // Which version the module asks for in its symbol number `index` (an undefined one); nullptr: any.

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "agent/entry/early_calls.h"
 #include "agent/entry/log.h"
 #include "agent/entry/proc_files.h"
 #include "agent/entry/process_memory.h"
@@ -160,6 +161,7 @@ void EnsureSetUp() noexcept {
   uint32_t state = g_set_up.load(std::memory_order_acquire);
   if (state == kReady && !EpochIsZero()) return;
   if (state != kFresh && state != kReady) return;
+  if (!IsRelocated()) return;  // the constructor is still to come
   // A hook of a signal handler, or of another thread, that comes by meanwhile sees kBusy and passes through.
   if (!g_set_up.compare_exchange_strong(state, kBusy, std::memory_order_acquire)) return;
   InsideAgent guard;

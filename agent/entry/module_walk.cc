@@ -3,10 +3,10 @@
 // dlsym(RTLD_NEXT) allocates, takes the loader's lock for long, looks at its caller's address and cannot name a version
 // without dlvsym. This walk reads the modules' own tables through dl_iterate_phdr and answers for an exact version.
 #include <link.h>
-#include <string.h>
 
 #include <atomic>
 
+#include "agent/entry/early_calls.h"
 #include "agent/entry/elf_module.h"
 #include "agent/entry/lifecycle.h"
 
@@ -28,13 +28,14 @@ struct Search {
 };
 
 bool HasPrefix(const Module& module, const char* prefix) noexcept {
-  return prefix != nullptr && strncmp(module.soname, prefix, strlen(prefix)) == 0;
+  if (prefix == nullptr) return false;
+  const char* name = module.soname;
+  while (*prefix != '\0' && *prefix == *name) ++prefix, ++name;  // strncmp cannot be called early
+  return *prefix == '\0';
 }
 
-int VisitForSymbol(dl_phdr_info* info, size_t, void* argument) noexcept {
+int LookForSymbol(const Module& module, void* argument) noexcept {
   auto* search = static_cast<Search*>(argument);
-  Module module;
-  if (!ReadModule(info, &module)) return 0;
   if (module.is_self) {
     search->past_self = true;
     // What was loaded behind the agent since is no more what the program calls than the agent is.
@@ -50,6 +51,11 @@ int VisitForSymbol(dl_phdr_info* info, size_t, void* argument) noexcept {
     search->prefixed = Find(module, search->name, search->version);
   }
   return 0;
+}
+
+int VisitForSymbol(dl_phdr_info* info, size_t, void* argument) noexcept {
+  Module module;
+  return ReadModule(info, &module) ? LookForSymbol(module, argument) : 0;
 }
 
 int VisitForModule(dl_phdr_info* info, size_t, void* argument) noexcept {
@@ -83,6 +89,7 @@ int VisitForVariable(dl_phdr_info* info, size_t, void* argument) noexcept {
 }  // namespace
 
 const void* FindVariable(const char* name, uint64_t* bytes) noexcept {
+  if (!IsRelocated()) return nullptr;
   VariableSearch search = {name};
   dl_iterate_phdr(VisitForVariable, &search);
   if (search.found == nullptr) g_loads_searched.store(search.loads, std::memory_order_relaxed);
@@ -92,7 +99,11 @@ const void* FindVariable(const char* name, uint64_t* bytes) noexcept {
 
 void* ResolveNext(const char* name, const char* version, const char* soname_prefix) noexcept {
   Search search = {name, version, soname_prefix};
-  dl_iterate_phdr(VisitForSymbol, &search);
+  if (__builtin_expect(IsRelocated(), 1)) {
+    dl_iterate_phdr(VisitForSymbol, &search);
+  } else {
+    VisitModulesEarly(LookForSymbol, &search);
+  }
   if (search.came_late && search.first != nullptr) return search.first;
   return search.next != nullptr ? search.next : search.prefixed;
 }

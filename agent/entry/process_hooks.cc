@@ -66,8 +66,9 @@ class BeforeExec {
 }  // namespace
 
 STALLSCOPE_EXPORT(pid_t, fork, ()) {
+  auto* real = STALLSCOPE_REAL(fork);
   LeaveIfLastOther();
-  return AfterFork(STALLSCOPE_REAL(fork)());
+  return AfterFork(real());
 }
 
 STALLSCOPE_EXPORT(pid_t, _Fork, ()) {
@@ -80,10 +81,11 @@ STALLSCOPE_EXPORT(pid_t, _Fork, ()) {
 }
 
 STALLSCOPE_EXPORT(int, daemon, (int nochdir, int noclose)) {
+  auto* real = STALLSCOPE_REAL(daemon);
   // The parent ends inside; what is recorded from here on belongs to the child.
   const bool told = IsThisProcess();
   if (told) SayGoodbye(/*exec=*/false);
-  const int result = STALLSCOPE_REAL(daemon)(nochdir, noclose);
+  const int result = real(nochdir, noclose);
   const int error = errno;
   if (told && IsThisProcess()) ResumeAfterFailedExec();  // it did not fork
   errno = error;
@@ -93,47 +95,55 @@ STALLSCOPE_EXPORT(int, daemon, (int nochdir, int noclose)) {
 // When the first thread leaves, the process lives until its last thread ends, and that one runs exit(): it must be the
 // program's, with the program's descriptors. So our thread goes, for good.
 STALLSCOPE_EXPORT(void, pthread_exit, (void* value)) {
+  auto* real = STALLSCOPE_REAL(pthread_exit);
   if (StreamingStarted() && IsThisProcess() && RawSyscall(SYS_gettid) == RawSyscall(SYS_getpid))
     LeaveStreamingForGood();
-  STALLSCOPE_REAL(pthread_exit)(value);
+  real(value);
   __builtin_unreachable();
 }
 
 STALLSCOPE_EXPORT(void, _exit, (int status)) {
+  auto* real = STALLSCOPE_REAL(_exit);
   if (IsThisProcess()) SayGoodbye(/*exec=*/false);
-  STALLSCOPE_REAL(_exit)(status);
+  real(status);
   __builtin_unreachable();
 }
 
 STALLSCOPE_EXPORT(void, _Exit, (int status)) {
+  auto* real = STALLSCOPE_REAL(_Exit);
   if (IsThisProcess()) SayGoodbye(/*exec=*/false);
-  STALLSCOPE_REAL(_Exit)(status);
+  real(status);
   __builtin_unreachable();
 }
 
 STALLSCOPE_EXPORT(int, execve, (const char* path, char* const* argv, char* const* envp)) {
+  auto* real = STALLSCOPE_REAL(execve);
   BeforeExec exec;
-  return exec.Failed(STALLSCOPE_REAL(execve)(path, argv, envp));
+  return exec.Failed(real(path, argv, envp));
 }
 
 STALLSCOPE_EXPORT(int, execv, (const char* path, char* const* argv)) {
+  auto* real = STALLSCOPE_REAL(execv);
   BeforeExec exec;
-  return exec.Failed(STALLSCOPE_REAL(execv)(path, argv));
+  return exec.Failed(real(path, argv));
 }
 
 STALLSCOPE_EXPORT(int, execvp, (const char* file, char* const* argv)) {
+  auto* real = STALLSCOPE_REAL(execvp);
   BeforeExec exec;
-  return exec.Failed(STALLSCOPE_REAL(execvp)(file, argv));
+  return exec.Failed(real(file, argv));
 }
 
 STALLSCOPE_EXPORT(int, execvpe, (const char* file, char* const* argv, char* const* envp)) {
+  auto* real = STALLSCOPE_REAL(execvpe);
   BeforeExec exec;
-  return exec.Failed(STALLSCOPE_REAL(execvpe)(file, argv, envp));
+  return exec.Failed(real(file, argv, envp));
 }
 
 STALLSCOPE_EXPORT(int, fexecve, (int fd, char* const* argv, char* const* envp)) {
+  auto* real = STALLSCOPE_REAL(fexecve);
   BeforeExec exec;
-  return exec.Failed(STALLSCOPE_REAL(fexecve)(fd, argv, envp));
+  return exec.Failed(real(fd, argv, envp));
 }
 
 STALLSCOPE_EXPORT(int, execveat, (int fd, const char* path, char* const* argv, char* const* envp, int flags)) {
@@ -151,8 +161,9 @@ STALLSCOPE_EXPORT(int, execl, (const char* path, const char* first, ...)) {
   va_start(list, first);
   STALLSCOPE_COLLECT_ARGUMENTS(first, list);
   va_end(list);
+  auto* real = STALLSCOPE_REAL(execv);
   BeforeExec exec;
-  return exec.Failed(STALLSCOPE_REAL(execv)(path, arguments));
+  return exec.Failed(real(path, arguments));
 }
 
 STALLSCOPE_EXPORT(int, execlp, (const char* file, const char* first, ...)) {
@@ -160,8 +171,9 @@ STALLSCOPE_EXPORT(int, execlp, (const char* file, const char* first, ...)) {
   va_start(list, first);
   STALLSCOPE_COLLECT_ARGUMENTS(first, list);
   va_end(list);
+  auto* real = STALLSCOPE_REAL(execvp);
   BeforeExec exec;
-  return exec.Failed(STALLSCOPE_REAL(execvp)(file, arguments));
+  return exec.Failed(real(file, arguments));
 }
 
 STALLSCOPE_EXPORT(int, execle, (const char* path, const char* first, ...)) {
@@ -170,8 +182,9 @@ STALLSCOPE_EXPORT(int, execle, (const char* path, const char* first, ...)) {
   STALLSCOPE_COLLECT_ARGUMENTS(first, list);
   auto** envp = va_arg(list, char**);
   va_end(list);
+  auto* real = STALLSCOPE_REAL(execve);
   BeforeExec exec;
-  return exec.Failed(STALLSCOPE_REAL(execve)(path, arguments, envp));
+  return exec.Failed(real(path, arguments, envp));
 }
 
 }  // namespace stallscope::agent

@@ -1,5 +1,6 @@
 #include "agent/entry/real_calls.h"
 
+#include "agent/entry/early_calls.h"
 #include "agent/entry/lifecycle.h"
 
 namespace stallscope::agent {
@@ -17,18 +18,10 @@ void Resolve(Function* slot, const char* name, const char* version) noexcept {
   if (void* found = ResolveNext(name, version, nullptr)) *slot = reinterpret_cast<Function>(found);
 }
 
-// The IFUNC resolvers of a library run while the loader relocates that library, which is before it comes to us: then
-// nothing can be called from here, and no pointer of ours is right. This one tells, since its place is found relative to
-// the code.
-bool IsRelocated() noexcept {
-  static constinit void* const volatile own_address = const_cast<void**>(&own_address);
-  return own_address == const_cast<void**>(&own_address);
-}
-
 }  // namespace
 
 void ResolveRealCalls() noexcept {
-  if (!IsRelocated()) return;
+  if (!IsRelocated() && !RelocateEarly()) return;
 #define STALLSCOPE_X(type, name, parameters, version) Resolve(&g_real.name, #name, version);
   STALLSCOPE_REAL_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X

@@ -135,7 +135,8 @@ struct RealCalls {
   RealConditions condition_2_2_5, condition_2_3_2;
 };
 
-extern RealCalls g_real;
+// Hidden: found relative to the code, so that it can be asked before the loader has been here (early_calls.h).
+extern __attribute__((visibility("hidden"))) RealCalls g_real;
 
 // The real syscall(), for the assembly in agent/os; a copy of g_real.syscall under a plain name.
 extern "C" __attribute__((visibility("hidden"))) void* stallscope_real_syscall;

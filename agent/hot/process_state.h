@@ -61,6 +61,8 @@ extern EpochPage g_no_epoch;
 extern wire::Header g_no_header;
 extern std::atomic<uint32_t> g_no_waiters[kWaiterCount];
 
+// Hidden: one load each, without asking where they are.
+#pragma GCC visibility push(hidden)
 extern EpochPage* g_epoch;                // never null
 extern wire::Header* g_header;            // never null
 extern std::atomic<uint32_t>* g_waiters;  // never null, kWaiterCount entries
@@ -70,6 +72,7 @@ extern bool g_use_tsc;
 // ours on its threads, so no new slot, no set-up of a child, no goodbye. For good; a forked child inherits it.
 extern std::atomic<bool> g_confined;
 extern std::atomic<uint64_t> g_ticks_per_ns_q20;  // ticks of one ns, times 2^20
+#pragma GCC visibility pop
 
 // How a thread whose ring fills up wakes whoever empties it (futex word). The streaming thread silences it where
 // there is no collector.

@@ -64,10 +64,10 @@ extern "C" __attribute__((visibility("default"))) char* stallscope_hook_getenv(c
 extern "C" char* stallscope_hook_getenv(const char* name) {
   namespace agent = stallscope::agent;
   auto* real = STALLSCOPE_REAL(getenv);
-  // Asked by an IFUNC resolver, before the loader has relocated us: libc has no environment then either.
-  if (__builtin_expect(real == nullptr, 0)) return nullptr;
+  if (__builtin_expect(real == nullptr, 0)) return nullptr;  // early, and no way was found
   char* value = real(name);
-  if (name[0] != 'N' || strcmp(name, agent::kVariable) != 0 || !agent::Recording()) return value;
+  // In this order: early (entry/early_calls.h) nothing is recorded, and strcmp cannot be called.
+  if (name[0] != 'N' || !agent::Recording() || strcmp(name, agent::kVariable) != 0) return value;
   // The other tool was there first: without its entry point in the newer form the agent stays away from NVTX.
   if (value != nullptr) agent::FindPreviousTool();
   if (agent::g_only_version_1.load(std::memory_order_relaxed)) return value;

@@ -12,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
+#include "agent/entry/early_calls.h"
 #include "agent/entry/exports.h"
 #include "agent/entry/real_calls.h"
 #include "agent/os/wait_frame.h"
@@ -45,6 +46,7 @@ bool OnlyRefuses(unsigned long argument) noexcept {
 template <typename Call>
 __attribute__((always_inline)) inline auto Confine(Taken taken, unsigned long filter, Call call) noexcept
     -> decltype(call()) {
+  if (!IsRelocated()) return call();  // no thread has anything to lose yet, nor a place for what is written here
   const bool was_confined = g_confined.load(std::memory_order_relaxed);
   // Without a TSC of ours a record asks the kernel for the time.
   const bool thread_ends = taken != Taken::kSystemCalls || !g_use_tsc;

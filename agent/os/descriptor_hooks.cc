@@ -62,27 +62,30 @@ void NotePipe(int result, const int* ends) noexcept {
 }  // namespace
 
 STALLSCOPE_EXPORT(int, pipe, (int* ends)) {
+  auto* real = STALLSCOPE_REAL(pipe);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPipe, 0);
-  const int result = STALLSCOPE_REAL(pipe)(ends);
+  const int result = real(ends);
   FinishWait(&frame, {.result = result < 0 ? -errno : 0});
   NotePipe(result, ends);
   return result;
 }
 
 STALLSCOPE_EXPORT(int, pipe2, (int* ends, int flags)) {
+  auto* real = STALLSCOPE_REAL(pipe2);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPipe2, 0);
-  const int result = STALLSCOPE_REAL(pipe2)(ends, flags);
+  const int result = real(ends, flags);
   FinishWait(&frame, {.result = result < 0 ? -errno : 0});
   NotePipe(result, ends);
   return result;
 }
 
 STALLSCOPE_EXPORT(int, socketpair, (int domain, int type, int protocol, int* ends)) {
+  auto* real = STALLSCOPE_REAL(socketpair);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kSocketpair, 0);
-  const int result = STALLSCOPE_REAL(socketpair)(domain, type, protocol, ends);
+  const int result = real(domain, type, protocol, ends);
   FinishWait(&frame, {.result = result < 0 ? -errno : 0});
   if (result == 0) {
     SetFd(ends[0], FdKind::kPaired, ends[1]);
@@ -92,8 +95,9 @@ STALLSCOPE_EXPORT(int, socketpair, (int domain, int type, int protocol, int* end
 }
 
 STALLSCOPE_EXPORT(int, close, (int fd)) {
+  auto* real = STALLSCOPE_REAL(close);
   ForgetFd(fd);
-  return STALLSCOPE_REAL(close)(fd);
+  return real(fd);
 }
 
 }  // namespace stallscope::agent

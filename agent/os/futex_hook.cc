@@ -131,6 +131,7 @@ STALLSCOPE_EXPORT(int, io_uring_enter,
 
 // errno for a system call that was made before the real syscall() was known.
 extern "C" __attribute__((visibility("hidden"), used)) long stallscope_syscall_failed(long negative_errno) {
+  (void)STALLSCOPE_REAL(syscall);  // errno cannot be reached before that (early_calls.h)
   errno = static_cast<int>(-negative_errno);
   return -1;
 }

@@ -28,6 +28,11 @@ __attribute__((noinline)) int LockContended(Lock* lock, int (*real)(Lock*), wire
   return result;
 }
 
+// Before set-up, when nothing is recorded. Out of line, so that the way of all other calls needs no stack frame.
+__attribute__((noinline)) int FirstUnlock(pthread_mutex_t* mutex) noexcept {
+  return STALLSCOPE_REAL(pthread_mutex_unlock)(mutex);
+}
+
 template <typename Lock>
 __attribute__((noinline)) int UnlockWaitedFor(Lock* lock, int (*real)(Lock*), wire::OsCall call) noexcept {
   WakeFrame wake;
@@ -71,13 +76,11 @@ STALLSCOPE_EXPORT(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clocki
 }
 
 STALLSCOPE_EXPORT(int, pthread_mutex_unlock, (pthread_mutex_t * mutex)) {
-  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(mutex)) && !MutexIsShared(mutex), 1)) {
-    return STALLSCOPE_REAL(pthread_mutex_unlock)(mutex);
-  }
-  if (!SomebodyWaitsOn(AddressObject(mutex)) && !WaitedForElsewhere(mutex)) {
-    return STALLSCOPE_REAL(pthread_mutex_unlock)(mutex);
-  }
-  return UnlockWaitedFor(mutex, STALLSCOPE_REAL(pthread_mutex_unlock), wire::OsCall::kPthreadMutexUnlock);
+  auto* real = g_real.pthread_mutex_unlock;
+  if (__builtin_expect(real == nullptr, 0)) return FirstUnlock(mutex);
+  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(mutex)) && !MutexIsShared(mutex), 1)) return real(mutex);
+  if (!SomebodyWaitsOn(AddressObject(mutex)) && !WaitedForElsewhere(mutex)) return real(mutex);
+  return UnlockWaitedFor(mutex, real, wire::OsCall::kPthreadMutexUnlock);
 }
 
 STALLSCOPE_EXPORT(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock)) {
@@ -140,10 +143,9 @@ STALLSCOPE_EXPORT(int, pthread_rwlock_clockwrlock,
 }
 
 STALLSCOPE_EXPORT(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock)) {
-  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(lock)) && !WaitedForElsewhere(lock), 1)) {
-    return STALLSCOPE_REAL(pthread_rwlock_unlock)(lock);
-  }
-  return UnlockWaitedFor(lock, STALLSCOPE_REAL(pthread_rwlock_unlock), wire::OsCall::kPthreadRwlockUnlock);
+  auto* real = STALLSCOPE_REAL(pthread_rwlock_unlock);
+  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(lock)) && !WaitedForElsewhere(lock), 1)) return real(lock);
+  return UnlockWaitedFor(lock, real, wire::OsCall::kPthreadRwlockUnlock);
 }
 
 STALLSCOPE_EXPORT(int, pthread_spin_lock, (pthread_spinlock_t * lock)) {

@@ -80,20 +80,22 @@ constexpr timespec kNotAtAll = {0, 0};
 }  // namespace
 
 STALLSCOPE_EXPORT(int, epoll_wait, (int epoll_fd, epoll_event* events, int capacity, int timeout_ms)) {
+  auto* real = STALLSCOPE_REAL(epoll_wait);
   WaitFrame frame;
   const uint64_t timeout_ns = MillisecondsNs(timeout_ms);
   StartWait(&frame, wire::OsCall::kEpollWait, EpollObject(epoll_fd, timeout_ns));
-  const int result = STALLSCOPE_REAL(epoll_wait)(epoll_fd, events, capacity, timeout_ms);
+  const int result = real(epoll_fd, events, capacity, timeout_ms);
   FinishWait(&frame, Outcome(result, timeout_ns), wire::FdObject(epoll_fd));
   return result;
 }
 
 STALLSCOPE_EXPORT(int, epoll_pwait,
                   (int epoll_fd, epoll_event* events, int capacity, int timeout_ms, const sigset_t* mask)) {
+  auto* real = STALLSCOPE_REAL(epoll_pwait);
   WaitFrame frame;
   const uint64_t timeout_ns = MillisecondsNs(timeout_ms);
   StartWait(&frame, wire::OsCall::kEpollPwait, EpollObject(epoll_fd, timeout_ns));
-  const int result = STALLSCOPE_REAL(epoll_pwait)(epoll_fd, events, capacity, timeout_ms, mask);
+  const int result = real(epoll_fd, events, capacity, timeout_ms, mask);
   FinishWait(&frame, Outcome(result, timeout_ns), wire::FdObject(epoll_fd));
   return result;
 }
@@ -113,9 +115,10 @@ STALLSCOPE_EXPORT(int, epoll_pwait2,
 }
 
 STALLSCOPE_EXPORT(int, epoll_ctl, (int epoll_fd, int operation, int fd, epoll_event* event)) {
+  auto* real = STALLSCOPE_REAL(epoll_ctl);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kEpollCtl, 0);
-  const int result = STALLSCOPE_REAL(epoll_ctl)(epoll_fd, operation, fd, event);
+  const int result = real(epoll_fd, operation, fd, event);
   FinishWait(&frame, {.result = result < 0 ? -errno : 0}, wire::FdObject(epoll_fd));
   if (result == 0 && operation == EPOLL_CTL_ADD) {
     NoteSeenSet(epoll_fd);

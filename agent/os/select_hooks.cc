@@ -75,9 +75,10 @@ void FinishSelect(SelectFrame* frame, int count, const fd_set* readable, int res
 }  // namespace
 
 STALLSCOPE_EXPORT(int, select, (int count, fd_set* readable, fd_set* writable, fd_set* exceptional, timeval* timeout)) {
+  auto* real = STALLSCOPE_REAL(select);
   SelectFrame frame;
   StartSelect(&frame, wire::OsCall::kSelect, count, readable);
-  const int result = STALLSCOPE_REAL(select)(count, readable, writable, exceptional, timeout);
+  const int result = real(count, readable, writable, exceptional, timeout);
   // Linux has overwritten the timeout with what was left of it, and before the call the pointer must not be trusted: a
   // select that ran into its timeout tells it by its duration.
   FinishSelect(&frame, count, readable, result, wire::kNoTimeout);
@@ -87,9 +88,10 @@ STALLSCOPE_EXPORT(int, select, (int count, fd_set* readable, fd_set* writable, f
 STALLSCOPE_EXPORT(int, pselect,
                   (int count, fd_set* readable, fd_set* writable, fd_set* exceptional, const timespec* timeout,
                    const sigset_t* mask)) {
+  auto* real = STALLSCOPE_REAL(pselect);
   SelectFrame frame;
   StartSelect(&frame, wire::OsCall::kPselect, count, readable);
-  const int result = STALLSCOPE_REAL(pselect)(count, readable, writable, exceptional, timeout, mask);
+  const int result = real(count, readable, writable, exceptional, timeout, mask);
   FinishSelect(&frame, count, readable, result, DurationNsAfter(timeout, result));
   return result;
 }

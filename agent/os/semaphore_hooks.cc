@@ -25,6 +25,14 @@ bool ValidNanoseconds(const timespec* deadline) noexcept {
 
 int32_t ResultOf(int result) noexcept { return result == 0 ? 0 : -errno; }
 
+__attribute__((noinline)) int PostWaitedFor(sem_t* semaphore, int (*real)(sem_t*)) noexcept {
+  WakeFrame wake;
+  StartWakeSlow(&wake, AddressObject(semaphore));
+  const int result = real(semaphore);
+  if (result == 0) FinishWake(wake, wire::OsCall::kSemPost);
+  return result;
+}
+
 }  // namespace
 
 STALLSCOPE_EXPORT(int, sem_wait, (sem_t * semaphore)) {
@@ -37,10 +45,11 @@ STALLSCOPE_EXPORT(int, sem_wait, (sem_t * semaphore)) {
 }
 
 STALLSCOPE_EXPORT(int, sem_timedwait, (sem_t * semaphore, const timespec* deadline)) {
+  auto* real = STALLSCOPE_REAL(sem_timedwait);
   if (ValidNanoseconds(deadline) && __builtin_expect(TryFirst(semaphore), 1)) return 0;
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kSemTimedwait, AddressObject(semaphore));
-  const int result = STALLSCOPE_REAL(sem_timedwait)(semaphore, deadline);
+  const int result = real(semaphore, deadline);
   FinishWait(&frame, {.result = ResultOf(result), .timeout_ns = DeadlineNs(frame, CLOCK_REALTIME, deadline)});
   return result;
 }
@@ -61,13 +70,11 @@ STALLSCOPE_EXPORT(int, sem_clockwait, (sem_t * semaphore, clockid_t clock, const
 }
 
 STALLSCOPE_EXPORT(int, sem_post, (sem_t * semaphore)) {
-  WakeFrame wake;
-  if (__builtin_expect(SomebodyWaitsOn(AddressObject(semaphore)) || WaitedForElsewhere(semaphore), 0)) {
-    StartWakeSlow(&wake, AddressObject(semaphore));
+  auto* real = STALLSCOPE_REAL(sem_post);
+  if (__builtin_expect(!SomebodyWaitsOn(AddressObject(semaphore)) && !WaitedForElsewhere(semaphore), 1)) {
+    return real(semaphore);
   }
-  const int result = STALLSCOPE_REAL(sem_post)(semaphore);
-  if (result == 0) FinishWake(wake, wire::OsCall::kSemPost);
-  return result;
+  return PostWaitedFor(semaphore, real);
 }
 
 }  // namespace stallscope::agent

@@ -44,18 +44,20 @@ void CloseYieldStorm(ThreadState* thread) noexcept {
 }
 
 STALLSCOPE_EXPORT(int, nanosleep, (const timespec* duration, timespec* left)) {
+  auto* real = STALLSCOPE_REAL(nanosleep);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kNanosleep, 0);
-  const int result = STALLSCOPE_REAL(nanosleep)(duration, left);
+  const int result = real(duration, left);
   FinishWait(&frame,
              {.result = result < 0 ? -errno : 0, .timeout_ns = result == 0 ? DurationNs(duration) : wire::kNoTimeout});
   return result;
 }
 
 STALLSCOPE_EXPORT(int, clock_nanosleep, (clockid_t clock, int flags, const timespec* time, timespec* left)) {
+  auto* real = STALLSCOPE_REAL(clock_nanosleep);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kClockNanosleep, 0);
-  const int result = STALLSCOPE_REAL(clock_nanosleep)(clock, flags, time, left);
+  const int result = real(clock, flags, time, left);
   uint64_t timeout_ns = wire::kNoTimeout;
   if (result == 0) timeout_ns = (flags & TIMER_ABSTIME) != 0 ? DeadlineNs(frame, clock, time) : DurationNs(time);
   FinishWait(&frame, {.result = -result, .timeout_ns = timeout_ns});
@@ -63,9 +65,10 @@ STALLSCOPE_EXPORT(int, clock_nanosleep, (clockid_t clock, int flags, const times
 }
 
 STALLSCOPE_EXPORT(int, usleep, (useconds_t microseconds)) {
+  auto* real = STALLSCOPE_REAL(usleep);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kUsleep, 0);
-  const int result = STALLSCOPE_REAL(usleep)(microseconds);
+  const int result = real(microseconds);
   FinishWait(&frame, {.result = result < 0 ? -errno : 0, .timeout_ns = uint64_t{microseconds} * 1000u});
   return result;
 }
@@ -73,9 +76,10 @@ STALLSCOPE_EXPORT(int, usleep, (useconds_t microseconds)) {
 namespace {
 
 int Yield() noexcept {
-  if (__builtin_expect(!ProcessRecords(), 0) && !AdoptChild()) return STALLSCOPE_REAL(sched_yield)();
+  auto* real = STALLSCOPE_REAL(sched_yield);
+  if (__builtin_expect(!ProcessRecords(), 0) && !AdoptChild()) return real();
   const uint64_t begin_ticks = FastTicks();
-  const int result = STALLSCOPE_REAL(sched_yield)();
+  const int result = real();
   NoteYield(begin_ticks, FastTicks());
   return result;
 }

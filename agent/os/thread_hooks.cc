@@ -12,13 +12,14 @@ namespace stallscope::agent {
 
 STALLSCOPE_EXPORT(int, pthread_create,
                   (pthread_t * thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument)) {
+  auto* real = STALLSCOPE_REAL(pthread_create);
   const int error = errno;
   EnsureStreaming();
   LookForPython();
   errno = error;
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadCreate, 0);
-  const int result = STALLSCOPE_REAL(pthread_create)(thread, attributes, start, argument);
+  const int result = real(thread, attributes, start, argument);
   FinishWait(&frame, {.result = -result}, result == 0 ? static_cast<uint64_t>(*thread) : 0);
   return result;
 }
@@ -44,19 +45,21 @@ uint32_t TidOf(pthread_t thread) noexcept {
 }  // namespace
 
 STALLSCOPE_EXPORT(int, pthread_join, (pthread_t thread, void** value)) {
+  auto* real = STALLSCOPE_REAL(pthread_join);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadJoin, 0);
   const uint32_t tid = frame.thread != nullptr ? TidOf(thread) : 0;
-  const int result = STALLSCOPE_REAL(pthread_join)(thread, value);
+  const int result = real(thread, value);
   FinishWait(&frame, {.result = -result, .count = tid}, static_cast<uint64_t>(thread));
   return result;
 }
 
 STALLSCOPE_EXPORT(int, pthread_timedjoin_np, (pthread_t thread, void** value, const timespec* deadline)) {
+  auto* real = STALLSCOPE_REAL(pthread_timedjoin_np);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadTimedjoinNp, 0);
   const uint32_t tid = frame.thread != nullptr ? TidOf(thread) : 0;
-  const int result = STALLSCOPE_REAL(pthread_timedjoin_np)(thread, value, deadline);
+  const int result = real(thread, value, deadline);
   const timespec* read = result == ETIMEDOUT ? deadline : nullptr;  // of a thread that had ended it is not looked at
   FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, CLOCK_REALTIME, read), .count = tid},
              static_cast<uint64_t>(thread));
@@ -80,6 +83,7 @@ STALLSCOPE_EXPORT(int, pthread_clockjoin_np,
 }
 
 STALLSCOPE_EXPORT(int, pthread_barrier_wait, (pthread_barrier_t * barrier)) {
+  auto* real = STALLSCOPE_REAL(pthread_barrier_wait);
   // The last to arrive does not wait: it wakes the others. It is the one that glibc calls the serial thread.
   WakeFrame wake;
   if (__builtin_expect(IsShared(barrier), 0)) {
@@ -89,7 +93,7 @@ STALLSCOPE_EXPORT(int, pthread_barrier_wait, (pthread_barrier_t * barrier)) {
   }
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadBarrierWait, AddressObject(barrier));
-  const int result = STALLSCOPE_REAL(pthread_barrier_wait)(barrier);
+  const int result = real(barrier);
   FinishWait(&frame, {.result = result == PTHREAD_BARRIER_SERIAL_THREAD ? 0 : -result});
   if (result == PTHREAD_BARRIER_SERIAL_THREAD) FinishWake(wake, wire::OsCall::kPthreadBarrierWait);
   return result;

@@ -18,6 +18,7 @@
 
 #include <type_traits>
 
+#include "agent/entry/early_calls.h"
 #include "agent/entry/exports.h"
 #include "agent/entry/lifecycle.h"
 #include "agent/entry/real_calls.h"
@@ -103,6 +104,7 @@ bool WritesToBuffer(const FILE* stream, size_t bytes) noexcept {
 }  // namespace
 
 void ResolveTimedCalls() noexcept {
+  if (!IsRelocated() && !RelocateEarly()) return;
 #define STALLSCOPE_X(id, type, symbol, parameters, arguments, object, may_wait, failure) \
   Resolve(&g_timed_real.symbol, #symbol, nullptr);
   STALLSCOPE_TIMED_CALLS(STALLSCOPE_X)

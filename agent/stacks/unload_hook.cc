@@ -8,8 +8,9 @@
 namespace stallscope::agent {
 
 STALLSCOPE_EXPORT(int, dlclose, (void* handle)) {
+  auto* real = STALLSCOPE_REAL(dlclose);
   g_unloads_begun.fetch_add(1, std::memory_order_seq_cst);
-  const int result = STALLSCOPE_REAL(dlclose)(handle);
+  const int result = real(handle);
   g_unloads_ended.fetch_add(1, std::memory_order_seq_cst);
   return result;
 }

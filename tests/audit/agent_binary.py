@@ -12,6 +12,8 @@ NEWEST_GLIBC = (2, 34)
 MOST_TLS_BYTES = 64
 MAY_NEED = {"libc.so.6", "ld-linux-x86-64.so.2"}
 # The version nodes that the agent defines itself carry glibc's names; they are not needs.
+# What agent/entry/early_calls.cc can do in the loader's place, twice if need be (thread-local variables wait for the loader).
+RELOCATIONS = {"R_X86_64_RELATIVE", "R_X86_64_JUMP_SLOT", "R_X86_64_GLOB_DAT", "R_X86_64_TPOFF64"}
 WEAK_BY_TOOLCHAIN = {"_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize", "__gmon_start__"}
 
 
@@ -73,6 +75,10 @@ def problems(library, allow_list, os_calls_h):
     for flag in ("NOW", "NODELETE"):
         if not re.search(rf"FLAGS.*\b{flag}\b", dynamic):
             yield f"linked without {flag}"
+    for kind in sorted(set(re.findall(r"\bR_X86_64_\w+", run("readelf", "-rW", library))) - RELOCATIONS):
+        yield f"has relocations of kind {kind}, which the agent cannot do itself"
+    if "(RELR)" in dynamic:
+        yield "has packed relocations, which must not be done twice"
     if "TEXTREL" in dynamic:
         yield "has text relocations"
     if re.search(r"GNU_STACK.*RWE", run("readelf", "-lW", library)):

@@ -1,6 +1,5 @@
 /* A library that the program needs, so that its constructor and its IFUNC resolvers run before the agent is set up. Its resolver is
- * run while the loader relocates: before the agent itself is. (What is hooked with a table of the agent's, say a mutex, cannot be called
- * there: tests/safety/README.md.) */
+ * run while the loader relocates: before the agent itself is. (What else a resolver may call: early_caller.c.) */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
