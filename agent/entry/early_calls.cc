@@ -55,12 +55,6 @@ int VisitForOwnSymbol(const Module& module, void* argument) noexcept {
   return wanted->found != nullptr ? 1 : 0;
 }
 
-int VisitForSelf(const Module& module, void* argument) noexcept {
-  if (!module.is_self) return 0;
-  *static_cast<Module*>(argument) = module;
-  return 1;
-}
-
 // What the loader is going to write; where that is not known yet, nothing.
 void Relocate(const Module& self, const ElfW(Rela) * first, uint64_t bytes) noexcept {
   for (uint64_t i = 0; i < bytes / sizeof(*first); ++i) {
@@ -79,30 +73,45 @@ void Relocate(const Module& self, const ElfW(Rela) * first, uint64_t bytes) noex
   }
 }
 
+// No copy of the module is made: that would be a call of memcpy.
+int VisitForSelf(const Module& module, void*) noexcept {
+  if (!module.is_self) return 0;
+  Relocate(module, module.relocations, module.relocation_bytes);
+  Relocate(module, module.plt_relocations, module.plt_relocation_bytes);
+  g_relocated_early = true;
+  return 1;
+}
+
+// A module of which nothing is known, in memory that may hold anything. Word by word, since compilers make a call of
+// memset of an ordinary initialisation.
+Module* MakeModule(void* memory) noexcept {
+  static_assert(sizeof(Module) % sizeof(uintptr_t) == 0);
+  auto* words = static_cast<volatile uintptr_t*>(memory);
+  for (size_t i = 0; i < sizeof(Module) / sizeof(*words); ++i) words[i] = 0;
+  auto* module = static_cast<Module*>(memory);
+  module->soname = "";
+  return module;
+}
+
 }  // namespace
 
 bool IsRelocated() noexcept { return g_own_address == const_cast<void**>(&g_own_address); }
 
 void VisitModulesEarly(int (*visit)(const Module& module, void* argument) noexcept, void* argument) noexcept {
   for (const link_map* entry = g_first_module; entry != nullptr; entry = entry->l_next) {
-    Module module;
-    module.base = entry->l_addr;
-    module.is_self = entry->l_addr == reinterpret_cast<uintptr_t>(__ehdr_start);
-    module.indirect_is_known = false;
-    if (entry->l_ld != nullptr && ReadDynamic(entry->l_ld, &module) && visit(module, argument) != 0) return;
+    alignas(Module) unsigned char memory[sizeof(Module)];
+    Module* module = MakeModule(memory);  // indirect_is_known: false
+    module->base = entry->l_addr;
+    module->is_self = entry->l_addr == reinterpret_cast<uintptr_t>(__ehdr_start);
+    if (entry->l_ld != nullptr && ReadDynamic(entry->l_ld, module) && visit(*module, argument) != 0) return;
   }
 }
 
 bool RelocateEarly() noexcept {
   if (g_relocated_early) return true;
   if (g_first_module == nullptr) g_first_module = FindFirstModule();
-  Module self;
-  VisitModulesEarly(VisitForSelf, &self);
-  if (!self.is_self) return false;
-  Relocate(self, self.relocations, self.relocation_bytes);
-  Relocate(self, self.plt_relocations, self.plt_relocation_bytes);
-  g_relocated_early = true;
-  return true;
+  VisitModulesEarly(VisitForSelf, nullptr);
+  return g_relocated_early;
 }
 
 }  // namespace stallscope::agent
