@@ -28,12 +28,12 @@ namespace {
 
 // Of a thread that recorded something; 0 when it never did, or when its slot went on to another. Handles are used again: the
 // latest owner counts.
-uint32_t TidOf(pthread_t thread) noexcept {
+uint32_t TidOf(pthread_t thread, uint64_t joined_ticks) noexcept {
   const uint32_t used = g_header->slots_used.load(std::memory_order_acquire);
   const wire::ThreadSlot* latest = nullptr;
   for (uint32_t i = 0; i < used && i < g_header->slot_count; ++i) {
     const wire::ThreadSlot* slot = SlotAt(i);
-    if (slot->handle != static_cast<uint64_t>(thread) ||
+    if (slot->handle != static_cast<uint64_t>(thread) || slot->start_ticks > joined_ticks ||
         slot->state.load(std::memory_order_acquire) == static_cast<uint32_t>(wire::SlotState::kFree)) {
       continue;
     }
@@ -48,8 +48,8 @@ STALLSCOPE_EXPORT(int, pthread_join, (pthread_t thread, void** value)) {
   auto* real = STALLSCOPE_REAL(pthread_join);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadJoin, 0);
-  const uint32_t tid = frame.thread != nullptr ? TidOf(thread) : 0;
   const int result = real(thread, value);
+  const uint32_t tid = result == 0 && frame.thread != nullptr ? TidOf(thread, FastTicks()) : 0;
   FinishWait(&frame, {.result = -result, .count = tid}, static_cast<uint64_t>(thread));
   return result;
 }
@@ -58,8 +58,8 @@ STALLSCOPE_EXPORT(int, pthread_timedjoin_np, (pthread_t thread, void** value, co
   auto* real = STALLSCOPE_REAL(pthread_timedjoin_np);
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadTimedjoinNp, 0);
-  const uint32_t tid = frame.thread != nullptr ? TidOf(thread) : 0;
   const int result = real(thread, value, deadline);
+  const uint32_t tid = result == 0 && frame.thread != nullptr ? TidOf(thread, FastTicks()) : 0;
   const timespec* read = result == ETIMEDOUT ? deadline : nullptr;  // of a thread that had ended it is not looked at
   FinishWait(&frame, {.result = -result, .timeout_ns = DeadlineNs(frame, CLOCK_REALTIME, read), .count = tid},
              static_cast<uint64_t>(thread));
@@ -72,8 +72,8 @@ STALLSCOPE_EXPORT(int, pthread_clockjoin_np,
   if (real == nullptr) return ENOSYS;
   WaitFrame frame;
   StartWait(&frame, wire::OsCall::kPthreadClockjoinNp, 0);
-  const uint32_t tid = frame.thread != nullptr ? TidOf(thread) : 0;
   const int result = real(thread, value, clock, deadline);
+  const uint32_t tid = result == 0 && frame.thread != nullptr ? TidOf(thread, FastTicks()) : 0;
   FinishWait(&frame,
              {.result = -result,
               .timeout_ns = DeadlineNs(frame, clock, result == ETIMEDOUT ? deadline : nullptr),
