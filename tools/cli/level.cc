@@ -70,7 +70,7 @@ void AddLevelCommand(CLI::App& program, int* exit_code) {
   command
       ->add_option(
           "--cost-limit", options->cost_limit_percent,
-          "how much of the process's time the governor may spend on windows of node records (default: as it is)")
+          "what the agent may cost, of the process's time, before the governor lowers detail (default: as it is)")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.01, 100.0));
   command->add_option("--collector", options->collector, "socket of the collector that records it (default: yours)")
