@@ -51,7 +51,7 @@ int main(void) {
     read_bytes += (int)read(ends[0], &byte, 1);
   }
   pthread_join(after, NULL);
-  usleep(1000);
+  usleep(1000); /* one more hooked call, of the thread that is left */
   printf("polled %d, read %d\n", polled, read_bytes);
   return 0;
 }
