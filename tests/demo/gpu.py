@@ -4,9 +4,9 @@ import os
 import pathlib
 
 
-# What a kernel takes on the simulated GPU: the mean of a public trace of a vLLM decoding with graphs (MI300X). Its own default,
-# 2.5 us, is a toy model's: there the agent's 1 % of the time would not pay for GPU records.
-KERNEL_NS = 25100
+# What a kernel takes on the simulated GPU: the mean of a public trace of a Qwen model decoding on an H100. Its own default, 2.5 us,
+# is a toy model's: there the agent's 1 % of the time would not pay for GPU records.
+KERNEL_NS = 31000
 
 
 class Gpu:
