@@ -19,14 +19,19 @@ TASKS = pathlib.Path(f"/proc/{process.pid}/task")
 
 
 def threads():
-    """Of each thread its call's arguments, where it stands, and its signal mask. A call that was made again has another number."""
+    """Of each thread its call's arguments, where it stands, and its signal mask; nothing of a call while it is in none. A call that was
+    made again has another number.
+    """
     found = {}
     for task in TASKS.iterdir():
         try:
             call = (task / "syscall").read_text().split()
             blocked = next(line for line in (task / "status").read_text().splitlines() if line.startswith("SigBlk"))
-            # epoll comes back each second, to be called through a hook or not: its stack is another one then.
-            found[task.name] = (call[1:-2] + call[-1:] if subject == "epoll" else call[1:], blocked)
+            if len(call) < 9:  # "running", or the stack and the place alone
+                call = []
+            elif subject == "epoll":  # which comes back each second, to be called through a hook or not: its stack is another one then
+                del call[7]
+            found[task.name] = (call[1:], blocked)
         except (FileNotFoundError, ProcessLookupError):
             pass
     return found
@@ -39,7 +44,8 @@ def used_seconds():
 
 def parked():
     found = threads()
-    return found if all(call for call, _ in found.values()) else None
+    time.sleep(0.1)  # a call that is over by then is not the one that a thread waits in
+    return found if all(call for call, _ in found.values()) and found == threads() else None
 
 
 before = wait_for(parked, "all threads in a call") if subject != "busy" else threads()
