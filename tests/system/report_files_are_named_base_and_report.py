@@ -1,5 +1,6 @@
-"""report -o BASE writes BASE_REPORT.csv for each table that has rows, with nsys's columns, and prints the names."""
+"""report -o BASE writes BASE_REPORT.csv for each table that has rows, with nsys's columns, and prints the names; JSON is one document."""
 import csv
+import json
 
 from road import FOLDER, record, tool
 
@@ -18,6 +19,13 @@ totals = [int(row[1]) for row in rows[1:]]
 assert totals == sorted(totals, reverse=True), totals
 
 done = tool("report", capture, "--report", "osrtsum", "--format", "json")
-assert done.returncode == 0 and '"Total Time (ns)"' in done.stdout, done
+assert done.returncode == 0, done
+one = json.loads(done.stdout)
+assert [row["Name"] for row in one] == names, done
+assert [row["Total Time (ns)"] for row in one] == totals, done
+done = tool("report", capture, "--format", "json")
+assert json.loads(done.stdout) == {"osrt_sum": one, "cuda_api_sum": [], "cuda_gpu_kern_sum": [], "cuda_gpu_mem_time_sum": []}, done
+done = tool("report", capture, "--report", "cuda_api_sum", "--format", "json")
+assert json.loads(done.stdout) == [] and "SKIPPED" in done.stderr, done
 assert tool("report", capture, "--report", "nosuch").returncode == 2
 assert tool("report", capture, "-o", FOLDER / "no/such/folder/x").returncode == 4

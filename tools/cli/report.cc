@@ -37,6 +37,16 @@ std::string Formatted(TableFormat format, const SummaryInfo& summary, const std:
   return FormatText(summary, rows);
 }
 
+// Many tables on standard output are still one document for whoever parses it.
+void PrintOneDocument(const std::vector<const SummaryInfo*>& wanted, const SummaryTables& tables) {
+  std::string document;
+  for (const SummaryInfo* summary : wanted) {
+    absl::StrAppend(&document, document.empty() ? "{" : ",", "\"", std::string(summary->name),
+                    "\": ", FormatJson(*summary, tables.Rows(*summary)));
+  }
+  std::cout << document << "}" << std::endl;
+}
+
 int Report(const ReportOptions& options) {
   std::vector<const SummaryInfo*> wanted;
   const std::vector<std::string> names = absl::StrSplit(options.names, ',', absl::SkipEmpty());
@@ -59,14 +69,18 @@ int Report(const ReportOptions& options) {
                              : options.output_base.empty() ? TableFormat::kTable
                                                            : TableFormat::kCsv;
 
+  const bool json_printed = format == TableFormat::kJson && options.output_base.empty();
+
   SummaryTables tables;
   if (const int code = FeedCapture(options.file, &tables); code != kDone) return code;
+  if (json_printed && wanted.size() > 1) {
+    PrintOneDocument(wanted, tables);
+    return kDone;
+  }
   for (const SummaryInfo* summary : wanted) {
     const std::vector<DurationRow> rows = tables.Rows(*summary);
-    if (rows.empty()) {
-      std::cerr << "SKIPPED: " << options.file << " does not contain " << summary->missing << ".\n";
-      continue;
-    }
+    if (rows.empty()) std::cerr << "SKIPPED: " << options.file << " does not contain " << summary->missing << ".\n";
+    if (rows.empty() && !json_printed) continue;
     const std::string text = Formatted(format, *summary, rows);
     if (options.output_base.empty()) {
       std::cout << text;
@@ -113,7 +127,7 @@ void AddReportCommand(CLI::App& program, int* exit_code) {
       ->type_name("BASE");
   command->footer(
       "Time (%) is the share of the rows listed, never of the wall time: for that see stallscope budget.\n"
-      "A table without rows is skipped, with a line on stderr.\n\n"
+      "A table without rows is skipped, with a line on stderr; JSON has it empty.\n\n"
       "Example:\n  stallscope report run.stallcap --report cuda_api_sum,osrt_sum -o run");
   command->callback([options, exit_code] { *exit_code = Report(*options); });
 }
