@@ -12,9 +12,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "collector/main/parked_call.h"
 #include "proto/wire/attach.h"
 #include "tools/attach/target_process.h"
+#include "tools/attach/waits_in_flight.h"
 
 namespace stallscope::attach {
 
@@ -24,14 +24,6 @@ struct InjectionOptions {
   uint32_t level_plus_one = 0;  // as in wire::AttachRequest
   bool stacks = false;
   absl::Duration limit = absl::Seconds(5);
-};
-
-// A thread that waited before the agent was there, and does still: the agent sees it when it calls the next time.
-struct WaitInFlight {
-  int tid = 0;
-  std::string thread_name;
-  std::string call;    // name of the system call
-  std::string object;  // what the descriptor leads to, or the futex's address; may be empty
 };
 
 struct Injection {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "tools/attach/target_process.h"
 
 namespace stallscope::attach {
 namespace {
@@ -16,10 +17,6 @@ constexpr int kLooks = 3;
 
 std::string TaskFile(int pid, int tid, const char* name) {
   return ReadProcFile(absl::StrCat("/proc/", pid, "/task/", tid, "/", name));
-}
-
-std::string ThreadName(int pid, int tid) {
-  return std::string(absl::StripTrailingAsciiWhitespace(TaskFile(pid, tid, "comm")));
 }
 
 std::string ObjectText(int pid, const ParkedCall& call) {
@@ -35,12 +32,16 @@ std::string ObjectText(int pid, const ParkedCall& call) {
 
 }  // namespace
 
+std::string ThreadNameOf(int pid, int tid) {
+  return std::string(absl::StripTrailingAsciiWhitespace(TaskFile(pid, tid, "comm")));
+}
+
 ParkedThreads FindParked(int pid) {
   ParkedThreads parked;
   for (const int tid : ThreadsOf(pid)) {
     const auto call = ParseParkedCall(TaskFile(pid, tid, "syscall"));
     if (!call.has_value() || call->number < 0) continue;
-    if (absl::StartsWith(ThreadName(pid, tid), "stallscope")) continue;
+    if (absl::StartsWith(ThreadNameOf(pid, tid), "stallscope")) continue;
     parked[tid] = *call;
   }
   return parked;
@@ -60,7 +61,7 @@ std::vector<WaitInFlight> DescribeStillParked(int pid, const ParkedThreads& befo
                       now->program_counter == call.program_counter &&
                       (now->number == call.number || now->number == SYS_restart_syscall);
     if (!same) continue;
-    waits.push_back({tid, ThreadName(pid, tid), SystemCallName(call.number), ObjectText(pid, call)});
+    waits.push_back({tid, ThreadNameOf(pid, tid), SystemCallName(call.number), ObjectText(pid, call)});
   }
   return waits;
 }
