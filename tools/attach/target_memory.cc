@@ -51,7 +51,7 @@ uint64_t CountSymbols(int pid, uint64_t gnu_hash) {
   uint32_t head[4];
   if (!ReadInto(pid, gnu_hash, &head)) return 0;
   const uint64_t buckets_at = gnu_hash + sizeof(head) + uint64_t{head[2]} * 8;
-  if (head[0] > kMostSymbols || head[2] > kMostSymbols) return 0;
+  if (head[0] > kMostSymbols || head[1] > kMostSymbols || head[2] > kMostSymbols) return 0;
   std::vector<uint32_t> buckets(head[0]);
   if (ReadMemory(pid, buckets_at, buckets.data(), buckets.size() * 4) != buckets.size() * 4) return 0;
   uint64_t last = 0;

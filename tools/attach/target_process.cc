@@ -17,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "tools/cli/target_program.h"
 
 namespace stallscope::attach {
@@ -189,7 +190,8 @@ absl::StatusOr<TargetProcess> InspectProcess(const std::string& root, int pid, c
     return absl::PermissionDeniedError(absl::StrCat("cannot attach to ", who, ": it belongs to user ", target.uid,
                                                     " and you are ", asker.uid, ". Run stallscope as that user."));
   }
-  target.executable = LinkTarget(proc + "/exe");
+  // Without the mark that it was replaced on disk, as in its mappings.
+  target.executable = std::string(absl::StripSuffix(LinkTarget(proc + "/exe"), " (deleted)"));
   const std::string start = ReadStart(proc + "/exe");
   const std::string maps = ReadProcFile(proc + "/maps");
   if (maps.empty() || start.empty()) {

@@ -1,17 +1,14 @@
 #include "tools/attach/target_process.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "tools/attach/injected_code.h"
 
 namespace stallscope::attach {
 namespace {
@@ -115,56 +112,20 @@ TEST_F(InspectProcessTest, WhatCannotBeLookedAt_IsCalledNotDumpable) {
   EXPECT_THAT(Refusal(), HasSubstr("not dumpable"));
 }
 
+TEST_F(InspectProcessTest, AProgramThatWasReplacedOnDisk_IsKnownByItsOwnPath) {
+  const std::string start = ReadProcFile("/proc/self/exe").substr(0, 64 << 10);
+  std::ofstream(root_ + "/server (deleted)", std::ios::binary) << start;
+  std::filesystem::remove(root_ + "/proc/77/exe");
+  std::filesystem::create_symlink(root_ + "/server (deleted)", root_ + "/proc/77/exe");
+  const auto target = InspectProcess(root_, 77, {1000, 5, false});
+  ASSERT_TRUE(target.ok()) << target.status();
+  EXPECT_EQ(target->executable, root_ + "/server");  // as in its modules
+}
+
 TEST_F(InspectProcessTest, Musl_IsNamed) {
   std::ofstream(root_ + "/proc/77/maps")
       << "7f0000000000-7f0000001000 r-xp 00000000 00:01 5  /lib/ld-musl-x86_64.so.1\n";
   EXPECT_THAT(Refusal(), HasSubstr("musl"));
-}
-
-TEST(ParseMaps, LinesOfEachKind_AreRead) {
-  const auto mappings = ParseMaps(
-      "55d0-55d1 r--p 00000000 08:01 12   /usr/bin/a program\n"
-      "55d1-55d2 r-xp 00001000 08:01 12   /usr/bin/a program\n"
-      "7f00-7f01 rw-p 00000000 00:00 0 \n"
-      "7f02-7f03 r-xp 00000000 08:01 13   /lib/gone.so (deleted)\n");
-  ASSERT_EQ(mappings.size(), 4u);
-  EXPECT_EQ(mappings[0].path, "/usr/bin/a program");
-  EXPECT_TRUE(mappings[1].executable && !mappings[1].writable);
-  EXPECT_EQ(mappings[2].path, "");
-  EXPECT_EQ(mappings[3].path, "/lib/gone.so");
-  const auto modules = ModulesOf(mappings);
-  ASSERT_EQ(modules.size(), 2u);
-  EXPECT_EQ(modules[0].base, 0x55d0u);
-  EXPECT_EQ(modules[0].end, 0x55d2u);
-  EXPECT_TRUE(modules[0].IsCode(0x55d1));
-  EXPECT_FALSE(modules[0].IsCode(0x55d0));
-}
-
-TEST(ExportedSymbols, OfTheLoadedLibc_AreWhereTheLoaderSaysTheyAre) {
-  const auto modules = ModulesOf(ParseMaps(ReadProcFile("/proc/self/maps")));
-  bool found = false;
-  for (const MappedModule& module : modules) {
-    if (module.file_name() != "libc.so.6") continue;
-    found = true;
-    const auto symbols = ExportedSymbols::Read(getpid(), module);
-    ASSERT_TRUE(symbols.ok()) << symbols.status();
-    const auto address = reinterpret_cast<uint64_t>(dlsym(RTLD_NEXT, "munmap"));
-    EXPECT_EQ(symbols->Address("munmap"), address);
-    ASSERT_NE(symbols->At(address + 1), nullptr);
-    EXPECT_EQ(symbols->Address("no_such_function"), 0u);
-    EXPECT_TRUE(ReadUnwindTable(getpid(), module).has_value());
-  }
-  EXPECT_TRUE(found);
-}
-
-TEST(InjectedCode, FitsItsPageAndHasItsEntriesInIt) {
-  const InjectedCode code = GetInjectedCode({});
-  EXPECT_GT(code.bytes.size(), 100u);
-  EXPECT_LT(code.bytes.size(), kPageBytes);
-  EXPECT_LT(code.call, code.create);
-  EXPECT_LT(code.create, code.helper);
-  EXPECT_LT(code.helper, code.way_back);
-  EXPECT_LT(code.way_back, code.bytes.size());
 }
 
 }  // namespace

@@ -341,6 +341,8 @@ StackVerdict JudgeStack(int pid, const StackCopy& copy, const ForbiddenCode& for
   if (space != nullptr) unw_destroy_addr_space(space);
   verdict.walked_to_its_end = step == 0;
   if (verdict.why_not.empty() && !verdict.walked_to_its_end) {
+    // Nothing to search is nothing known: a thread that was made after the mappings were read stands on such a stack.
+    if (copy.bytes.empty()) verdict.why_not = "on a stack that cannot be read";
     SearchStack(pid, copy, searched_from, forbidden, &verdict);
   }
   return verdict;
