@@ -10,14 +10,16 @@
 
 namespace stallscope::wire {
 
+// How it went. The agent writes it last: what else it has to say is there when it is not kNone.
 enum class AttachOutcome : uint32_t {
-  kNone = 0,     // not answered (yet)
-  kDone = 1,     // recording, or detached
-  kAlready = 2,  // it was recording, or detached, before
-  kRefused = 3,  // `why` says it; nothing was changed
-  kOtherVersion = 4,
+  kNone = 0,          // not answered (yet)
+  kDone = 1,          // recording, or detached
+  kAlready = 2,       // it was recording, or detached, before
+  kRefused = 3,       // `why` says it; nothing was changed
+  kOtherVersion = 4,  // `bytes` is not what this agent's release has; nothing was changed
 };
 
+// Order and answer in one.
 struct AttachRequest {
   uint32_t bytes;           // sizeof(AttachRequest)
   uint32_t level_plus_one;  // wire::Level; 0: as the environment says, and `stacks` means nothing
@@ -32,11 +34,16 @@ struct AttachRequest {
   uint32_t cuda;               // 1: CUDA was initialised already, CUPTI was asked for
   uint32_t connected;          // 1: a collector was there
   uint32_t own_thread;         // by the injector: 1: called on a thread made for this; 0: on one of the program
-  char why[160];               // ASCII
+  char why[160];               // of kRefused; ASCII, NUL-terminated; empty: nothing to say
 };
 static_assert(sizeof(AttachRequest) == 316);
 
 // The value of the agent's exported variable stallscope_agent_state.
-enum class AgentState : uint32_t { kNotSetUp = 0, kRecording = 1, kDetached = 2, kOff = 3 };
+enum class AgentState : uint32_t {
+  kNotSetUp = 0,   // loaded, and nobody has asked it to begin
+  kRecording = 1,  // at whatever level, level off too
+  kDetached = 2,   // an attach makes it record again
+  kOff = 3,        // it cannot record in this process, and will not
+};
 
 }  // namespace stallscope::wire

@@ -15,9 +15,9 @@ enum class WaitKind : uint8_t {
   kNone = 0,       // does not wait (create, wake-ups)
   kLock = 1,       // mutex, rwlock, spin lock            -> host.lock
   kCondition = 2,  // condition variable                  -> host.wait_thread
-  kSemaphore = 3,  //                                     -> host.wait_thread
-  kBarrier = 4,    //                                     -> host.wait_thread
-  kJoin = 5,       //                                     -> host.wait_thread
+  kSemaphore = 3,  // sem_wait and its like               -> host.wait_thread
+  kBarrier = 4,    // until the last one arrives          -> host.wait_thread
+  kJoin = 5,       // end of a thread or child            -> host.wait_thread
   kFutex = 6,      // raw futex through syscall()         -> host.wait_thread
   kPoll = 7,       // epoll/poll/select: outside input    -> host.ipc or idle.no_request
   kIpc = 8,        // read/recv/send on a socket or pipe  -> host.ipc
@@ -30,7 +30,7 @@ enum class WaitKind : uint8_t {
 
 // What Record::object holds for the call. Objects are compared within one process only.
 enum class ObjectKind : uint8_t {
-  kNone = 0,
+  kNone = 0,     // nothing that has a name: a sleep, a select
   kAddress = 1,  // address of the mutex, condition variable, semaphore, futex word
   kFd = 2,       // file descriptor number
   kThread = 3,   // pthread_t of the joined thread
@@ -47,19 +47,21 @@ enum class BlockingRule : uint8_t {
   kWake = 5,      // recorded as a wake-up, only while somebody waits on the object
 };
 
+// The rows of proto/wire/os_calls.h in their order.
 enum class OsCall : uint16_t {
 #define STALLSCOPE_X(id, name, wait, object, rule, symbols) id,
   STALLSCOPE_OS_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
-      kCount
+      kCount,  // not a call: how many this version knows
 };
 
+// A row of the table.
 struct OsCallInfo {
-  const char* name;
-  WaitKind wait;
-  ObjectKind object;
-  BlockingRule rule;
-  const char* symbols;
+  const char* name;     // as Nsight Systems spells it, and every screen of ours
+  WaitKind wait;        // the budget line when nobody is known to have ended it
+  ObjectKind object;    // what Record::object is
+  BlockingRule rule;    // what the hook does
+  const char* symbols;  // that the agent exports for it, separated by blanks
 };
 
 // Indexed by OsCall. A number past the end came from a newer agent: show it as "os_call_<n>".
@@ -72,11 +74,14 @@ inline constexpr OsCallInfo kOsCalls[] = {
 
 // Where a CUDA call's number comes from: CUPTI's callback ids of that domain. Their names are interned at run time because
 // they differ between CUPTI versions; the number alone has no meaning to a reader.
-enum class CudaDomain : uint8_t { kRuntime = 0, kDriver = 1 };
+enum class CudaDomain : uint8_t {
+  kRuntime = 0,  // cuda...: CUPTI_RUNTIME_TRACE_CBID_
+  kDriver = 1,   // cu...: CUPTI_DRIVER_TRACE_CBID_
+};
 
 // What a CUDA call does, decided by the agent (which knows the callback id and the header it was built against).
 enum class CudaCallClass : uint8_t {
-  kOther = 0,
+  kOther = 0,             // no kind of its own; a newer agent's to an older reader
   kLaunch = 1,            // object: stream, argument: 0
   kGraphLaunch = 2,       // object: stream, argument: executable graph handle
   kCopyAsync = 3,         // object: stream, argument: bytes
@@ -90,12 +95,12 @@ enum class CudaCallClass : uint8_t {
   kQueryEvent = 11,       // argument: event handle; result 0 = done
   kQueryStream = 12,      // object: stream; result 0 = done
   kAlloc = 13,            // argument: bytes
-  kFree = 14,
-  kHostAlloc = 15,     // pinned allocation; argument: bytes
-  kHostRegister = 16,  // argument: bytes
-  kGraphBuild = 17,    // capture, instantiate, update, upload; argument: executable graph handle when known
-  kModuleLoad = 18,
-  kHostFunc = 19,
+  kFree = 14,             // argument: 0; of a pool that is trimmed: the bytes to keep
+  kHostAlloc = 15,        // pinned allocation; argument: bytes
+  kHostRegister = 16,     // pinning of memory that is there already; argument: bytes, 0 when it ends
+  kGraphBuild = 17,       // capture, instantiate, update, upload; argument: executable graph handle when known
+  kModuleLoad = 18,       // code; object and argument: 0
+  kHostFunc = 19,         // object: stream on which the program's function is to run
 };
 
 // Whether Record::argument of a call of this class is a handle (an event, an executable graph) rather than a number of bytes.
@@ -116,46 +121,52 @@ constexpr bool ArgumentIsObject(CudaCallClass call_class) {
 
 // Values of cudaMemcpyKind, as CUDA numbers them.
 enum class CopyKind : uint8_t {
-  kHostToHost = 0,
-  kHostToDevice = 1,
-  kDeviceToHost = 2,
-  kDeviceToDevice = 3,
-  kDefault = 4,
-  kPeerToPeer = 10,
-  kUnknown = 255
+  kHostToHost = 0,      // also what anything but a copy has
+  kHostToDevice = 1,    // pinned or pageable: memory kinds tell
+  kDeviceToHost = 2,    // how tokens come out
+  kDeviceToDevice = 3,  // within one device
+  kDefault = 4,         // the caller left it to CUDA to find out
+  kPeerToPeer = 10,     // from one device to another; CUPTI's number, CUDA has none
+  kUnknown = 255,       // a newer library's
 };
 
 // What ran on the device.
-enum class GpuOpKind : uint8_t { kKernel = 1, kCopy = 2, kMemset = 3, kGraph = 4, kSync = 5 };
+enum class GpuOpKind : uint8_t {
+  kKernel = 1,  // of a graph too, where its nodes are traced
+  kCopy = 2,    // whatever moves bytes
+  kMemset = 3,  // a fill
+  kGraph = 4,   // a whole launch of one, where its nodes are not traced
+  kSync = 5,    // a host thread's wait, as CUPTI saw it; beside the call, never instead of it
+};
 
 // What happened to memory.
 enum class MemoryOperation : uint8_t {
-  kAllocate = 1,    // bytes; extra: the pool it came from, or 0
-  kRelease = 2,     // bytes: 0 where the source does not say how many
-  kRegister = 3,    // memory of the program's own was pinned
-  kUnregister = 4,  //
-  kPoolCreate = 5,
-  kPoolDestroy = 6,
-  kPoolTrim = 7,         // bytes: the least to keep
-  kPoolState = 8,        // bytes: reserved; extra: of these in use
-  kMigrateToDevice = 9,  // unified memory: bytes
-  kMigrateToHost = 10,   //
-  kMigrateBetweenDevices = 11,
-  kCpuFaults = 12,   // how many; extra: 0
-  kGpuFaults = 13,   // how many; it took the duration to serve them
-  kThrashing = 14,   // a page goes to and fro; bytes
-  kThrottling = 15,  // a processor was held back because of it, for the duration
-  kRemoteMap = 16,   // bytes
+  kAllocate = 1,                // bytes; extra: the pool it came from, or 0
+  kRelease = 2,                 // bytes: 0 where the source does not say how many
+  kRegister = 3,                // memory of the program's own was pinned
+  kUnregister = 4,              // and it is not any more; bytes: 0
+  kPoolCreate = 5,              // address: the pool's, as for all that follow with kPool
+  kPoolDestroy = 6,             // its address may be a new pool's from then on
+  kPoolTrim = 7,                // bytes: the least to keep
+  kPoolState = 8,               // bytes: reserved; extra: of these in use
+  kMigrateToDevice = 9,         // unified memory: bytes
+  kMigrateToHost = 10,          // unified memory: bytes
+  kMigrateBetweenDevices = 11,  // unified memory: bytes
+  kCpuFaults = 12,              // how many; extra: 0
+  kGpuFaults = 13,              // how many; it took the duration to serve them
+  kThrashing = 14,              // a page goes to and fro; bytes
+  kThrottling = 15,             // a processor was held back because of it, for the duration
+  kRemoteMap = 16,              // bytes
 };
 
 // What the driver did when it loaded code, inside a call of the program.
 enum class CodeLoadKind : uint8_t {
-  kModule = 1,        // a module or library
-  kLazyFunction = 2,  // a function at its first use
-  kJitCompile = 3,    // bytes: of the result, where known
-  kJitCacheLoad = 4,  // a compilation found in the cache
-  kJitCacheStore = 5,
-  kCompiler = 6,  // the driver's compiler, not said for what
+  kModule = 1,         // a module or library
+  kLazyFunction = 2,   // a function at its first use
+  kJitCompile = 3,     // bytes: of the result, where known
+  kJitCacheLoad = 4,   // a compilation found in the cache
+  kJitCacheStore = 5,  // a result was put into the cache
+  kCompiler = 6,       // the driver's compiler, not said for what
 };
 
 // Marks of progress.

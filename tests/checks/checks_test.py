@@ -8,6 +8,7 @@ import docs_paths
 import include_rules
 import summarize
 import tree_rules
+import wire_comments
 
 
 class Tree:
@@ -86,6 +87,42 @@ class DocsPaths(unittest.TestCase):
     def test_missing_document_is_found(self):
         tree = Tree(self)
         self.assertEqual(len(list(docs_paths.problems(tree.root, ["docs/none.md"]))), 1)
+
+
+class WireComments(unittest.TestCase):
+    def found(self, text):
+        return [what for _, what in wire_comments.undocumented(text.splitlines())]
+
+    def test_missing_comments_are_named_with_their_line(self):
+        text = """struct Bare {
+  uint32_t pid;
+  // --- a section says nothing about a field
+  uint32_t tid;
+};
+// Says something.
+enum class Level : uint8_t { kOff = 0 };
+"""
+        self.assertEqual([line for line, _ in wire_comments.undocumented(text.splitlines())], [1, 2, 4, 7])
+
+    def test_fields_that_share_a_line_are_refused(self):
+        self.assertEqual(len(self.found("// Offsets.\nstruct Header {\n  uint64_t slots, rings;  // bytes\n};\n")), 1)
+
+    def test_comments_above_and_behind_are_fine(self):
+        text = """// One thing.
+struct Thing {
+  uint32_t pid;  // its process
+  // In ticks, and so long that it has
+  // two lines.
+  std::atomic<uint64_t> begin;
+};
+// How.
+enum class Rule : uint8_t {
+  kLong =
+      1,  // broken by clang-format
+#define STALLSCOPE_X(id) id,
+};
+"""
+        self.assertEqual(self.found(text), [])
 
 
 class Summarize(unittest.TestCase):
