@@ -9,8 +9,10 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstring>
 #include <thread>
+
+#include "check.h"
+#include "tests/sleeping_thread.h"
 
 namespace {
 
@@ -35,24 +37,12 @@ void WaitForEver(int kind, const int* ends, sem_t* semaphore) {
   for (;;) poll(nullptr, 0, 100);
 }
 
-// Whether the process's first thread sleeps in the kernel.
-bool FirstThreadSleeps() {
-  char path[64], stat[512] = {};
-  std::snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
-  FILE* file = std::fopen(path, "r");
-  if (file == nullptr) return false;
-  const size_t bytes = std::fread(stat, 1, sizeof(stat) - 1, file);
-  std::fclose(file);
-  const char* name_end = bytes > 0 ? std::strrchr(stat, ')') : nullptr;
-  return name_end != nullptr && std::strncmp(name_end, ") S", 3) == 0;
-}
-
 // How many waits the first thread has begun, and how many it was thrown out of.
 std::atomic<int> g_begun{0}, g_left{0};
 
 void Disturb(pthread_t first, int times) {
   for (int i = 0; i < times; ++i) {
-    while (g_begun.load() <= i || !FirstThreadSleeps()) std::this_thread::yield();
+    while (g_begun.load() <= i || !SleepsInKernel(getpid())) std::this_thread::yield();
     pthread_kill(first, SIGALRM);
     while (g_left.load() <= i) std::this_thread::yield();
   }

@@ -5,30 +5,19 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 
+#include "tests/sleeping_thread.h"
+
 namespace engine {
 
 void Pause(long milliseconds) {
   const timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1'000'000};
   nanosleep(&pause, nullptr);
-}
-
-// Whether a thread of this process sleeps in the kernel.
-bool Sleeps(pid_t thread) {
-  char path[64], stat[512] = {};
-  snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
-  FILE* file = fopen(path, "r");
-  if (file == nullptr) return false;
-  const size_t bytes = fread(stat, 1, sizeof(stat) - 1, file);
-  fclose(file);
-  const char* name_end = bytes > 0 ? strrchr(stat, ')') : nullptr;
-  return name_end != nullptr && strncmp(name_end, ") S", 3) == 0;
 }
 
 class Scheduler {
@@ -45,7 +34,7 @@ class Scheduler {
     pthread_mutex_lock(&queue_mutex_);
     asking_.store(0);
     pthread_barrier_wait(&both_);
-    while (asking_.load() == 0 || !Sleeps(asking_.load())) Pause(1);
+    while (asking_.load() == 0 || !SleepsInKernel(asking_.load())) Pause(1);
     Pause(milliseconds);
     pthread_mutex_unlock(&queue_mutex_);
     pthread_barrier_wait(&both_);  // until the other one has had it
