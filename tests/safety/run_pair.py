@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
-"""Runs a program plain and with the agent: output, exit code and signal must be the same.
+"""Runs a program plain and with the agent: output, exit code and signal must be the same, and the agent must have recorded something.
 
-With the agent it runs four times: no collector; a collector that reads everything, with every wait recorded (threshold 0); the
-same with the stack of every wait (agent/stacks); a
-collector that accepts and never reads. With --attach once more: started plain, held by check.h until `stallscope attach` has
-answered, then let go.
-usage: run_pair.py [--time-limit S] [--dies SIGNAL] [--beside LIBRARY [--beside-first]] [--any-report]
-                   [--attach STALLSCOPE] LIBRARY COMMAND...
-  --dies SIGNAL        the program ends by this signal, which is as it should be
-  --beside LIBRARY     a library that is preloaded in all runs; the agent once behind it, once in front of it
-  --beside-first       only behind it
-  --any-report         standard error is not compared: a report with addresses
-  --attach STALLSCOPE  the program that attaches; left out, with the reason, where it cannot
+Preloaded it runs four times: no collector; a collector that reads everything, with every wait recorded (threshold 0); the same with the
+stack of every wait (agent/stacks); a collector that accepts and never reads. With --attach three times more, started plain and held by
+check.h until `stallscope attach` has answered: every wait recorded; the stack of every wait; a `stallscope detach` in the middle.
+usage: run_pair.py [--time-limit S] [--dies SIGNAL] [--beside LIBRARY [--beside-first]] [--any-report] [--silent]
+                   [--attach STALLSCOPE [--attach-refused WORDS] [--never-detached]] LIBRARY COMMAND...
+  --dies SIGNAL           the program ends by this signal, which is as it should be
+  --beside LIBRARY        a library that is preloaded in all runs; the agent once behind it, once in front of it
+  --beside-first          only behind it
+  --any-report            standard error is not compared: a report with addresses
+  --silent                there may be nothing to record
+  --attach STALLSCOPE     the program that attaches; left out, with the reason, where it cannot
+  --never-detached        the program traces itself at its end, and so cannot have another tracer then
+  --attach-refused WORDS  it must refuse this program, in a line with these words; the program ends as ever
 """
 import argparse
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
 import drain
 from environment import wait_until
@@ -54,18 +57,29 @@ def why_not_attached(stallscope):
         sleeper.wait()
 
 
-def run_attached(stallscope, command, environment, time_limit, folder):
-    """(result of the program, what attach said, its exit code)"""
+def run_attached(stallscope, command, environment, time_limit, folder, level, detach_after_s):
+    """(result of the program, what attach said, its exit code, what detach said)"""
     gate = os.path.join(folder, "gate")
     process = subprocess.Popen(command, env=dict(environment, **{GATE: gate}), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                stdin=subprocess.DEVNULL, cwd="/tmp")
-    try:
-        attach = subprocess.run([stallscope, "attach", str(process.pid)], env=environment, capture_output=True, text=True,
-                                timeout=time_limit)
-        said, code = attach.stdout + attach.stderr, attach.returncode
-    except subprocess.TimeoutExpired:
-        said, code = "attach hangs", "hangs"
+
+    def ask(*words):
+        try:
+            done = subprocess.run([stallscope, *words, str(process.pid)], env=environment, capture_output=True, text=True,
+                                  timeout=time_limit)
+            return (done.stdout + done.stderr).strip(), done.returncode
+        except subprocess.TimeoutExpired:
+            return f"{words[0]} hangs", "hangs"
+
+    said, code = ask("attach", "--level", level)
     open(gate, "w").close()
+    parting = ""
+    if detach_after_s is not None:
+        time.sleep(detach_after_s)
+        parting, left = ask("detach", "--wait", "1")
+        # Refused where the process is over, became another program, never stands still: no fault of the program under test.
+        if left not in (0, 3, 4):
+            said, code = parting, left
     try:
         out, err = process.communicate(timeout=time_limit)
         result = process.returncode, out, err
@@ -73,7 +87,13 @@ def run_attached(stallscope, command, environment, time_limit, folder):
         process.kill()
         result = "hangs", *process.communicate()
     os.unlink(gate)
-    return result, said, code
+    return result, said, code, parting
+
+
+def recorded(collector):
+    """How many events all processes together have put into their rings."""
+    return sum(slot["head"] for connection in list(collector.connections) for fd in list(connection.memory_fds)
+               for slot in drain.SharedMemory(fd).slots())
 
 
 def show(name, result):
@@ -90,7 +110,10 @@ def main():
     parser.add_argument("--beside", default="")
     parser.add_argument("--beside-first", action="store_true")
     parser.add_argument("--any-report", action="store_true")
+    parser.add_argument("--silent", action="store_true")
     parser.add_argument("--attach", default="")
+    parser.add_argument("--attach-refused", default="")
+    parser.add_argument("--never-detached", action="store_true")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     clean = {name: value for name, value in os.environ.items()
@@ -98,7 +121,8 @@ def main():
     clean["TZ"] = "UTC"
     beside = {"LD_PRELOAD": options.beside} if options.beside else {}
     plain = run(options.command, dict(clean, **beside), options.time_limit)
-    if plain[0] in ("hangs", 99) or (plain[0] < 0 and plain[0] != -options.dies) or not plain[1]:
+    if (plain[0] in ("hangs", 99) or (plain[0] < 0 and plain[0] != -options.dies) or not plain[1] or
+            b"cannot be preloaded" in plain[2]):
         show("plain", plain)
         print("the program fails without the agent already")
         return 1
@@ -112,43 +136,58 @@ def main():
             show("plain", plain)
             show(name, result)
 
+    def check_recorded(name, collector):
+        nonlocal failures
+        try:  # a short program may be gone before its connection is accepted
+            wait_until(lambda: collector.connections, "a connection", seconds=5)
+            if collector.reads and not options.silent:
+                wait_until(lambda: recorded(collector) > 0, "a record", seconds=5)
+        except AssertionError as missing:
+            failures += 1
+            print(f"{name}: the agent did nothing ({missing})")
+
+    everything = {"STALLSCOPE_WAIT_THRESHOLD_NS": "0"}
+    stacks = dict(everything, STALLSCOPE_STACK_THRESHOLD_NS="0")
     orders = [options.library]
     if beside:
         orders = [f"{options.beside}:{options.library}", f"{options.library}:{options.beside}"][:1 if options.beside_first else 2]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "collector.sock")
         for order in orders:
-            for name, reads in (("no collector", None), ("collector reads, threshold 0", True),
-                                ("collector reads, stacks of everything", True),
-                                ("collector does not read, threshold 0", False)):
-                environment = dict(clean, LD_PRELOAD=order, STALLSCOPE_SOCKET=path)
-                collector = None
-                if reads is not None:
-                    environment["STALLSCOPE_WAIT_THRESHOLD_NS"] = "0"
-                    if "stacks" in name:
-                        environment.update(STALLSCOPE_LEVEL="stacks", STALLSCOPE_STACK_THRESHOLD_NS="0")
-                    collector = drain.Collector(path, reads)
-                compare(f"{order}, {name}" if beside else name, run(options.command, environment, options.time_limit))
+            for name, reads, settings in (("no collector", None, {}), ("collector reads, threshold 0", True, everything),
+                                          ("collector reads, stacks of everything", True, dict(stacks, STALLSCOPE_LEVEL="stacks")),
+                                          ("collector does not read, threshold 0", False, everything)):
+                name = f"{order}, {name}" if beside else name
+                environment = dict(clean, LD_PRELOAD=order, STALLSCOPE_SOCKET=path, **settings)
+                collector = drain.Collector(path, reads) if reads is not None else None
+                compare(name, run(options.command, environment, options.time_limit))
                 if collector:
-                    try:  # a short program may be gone before its connection is accepted
-                        wait_until(lambda: collector.connections, "a connection", seconds=5)
-                    except AssertionError:
-                        failures += 1
-                        print(f"{name}: the agent never connected")
+                    check_recorded(name, collector)
                     collector.close()
                     collector.release()
-        if options.attach:
-            reason = why_not_attached(options.attach)
-            if reason:
-                print(f"left out: the attached run ({reason})")
-            else:
+        reason = why_not_attached(options.attach) if options.attach else ""
+        if reason:
+            print(f"left out: the attached runs ({reason})")
+        elif options.attach:
+            for name, level, settings, detach_after_s in (
+                    ("attached, threshold 0", "budget", everything, None), ("attached, stacks of everything", "stacks", stacks, None),
+                    ("attached, detached in the middle", "budget", everything, 0.005)):
+                if detach_after_s is not None and options.never_detached:
+                    continue
                 collector = drain.Collector(path)
-                result, said, code = run_attached(options.attach, options.command, dict(clean, STALLSCOPE_SOCKET=path),
-                                                  options.time_limit, folder)
-                compare(f"attached (attach said, with exit code {code}: {said})", result)
-                if code != 0:
+                result, said, code, parting = run_attached(options.attach, options.command, dict(
+                    clean, STALLSCOPE_SOCKET=path, **beside, **settings), options.time_limit, folder, level, detach_after_s)
+                compare(f"{name} (attach said, with exit code {code}: {said}; {parting})", result)
+                if options.attach_refused:
+                    failures += code != 4 or options.attach_refused not in said
+                    print(said)
+                elif code != 0:
                     failures += 1
-                    print(f"attach failed with {code}: {said}")
+                    print(f"{name}: failed with {code}: {said}")
+                elif detach_after_s is None:
+                    check_recorded(name, collector)
+                else:
+                    print(parting)
                 collector.close()
                 collector.release()
     return 1 if failures else 0

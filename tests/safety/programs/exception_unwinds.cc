@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "check.h"
+
 namespace {
 struct Tells {
   const char* text;

@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "check.h"
+
 namespace {
 
 const char* FileName(const char* path) {
