@@ -10,6 +10,7 @@
 #include "agent/attach/slot_table.h"
 #include "agent/entry/elf_module.h"
 #include "agent/entry/lifecycle.h"
+#include "agent/entry/loader_use.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/hot/recorder.h"
 
@@ -224,6 +225,7 @@ int VisitForLoads(dl_phdr_info* info, size_t, void* argument) noexcept {
 
 SlotTotals WalkModules() noexcept {
   Walk walk;
+  const LoaderUse in_loader;
   dl_iterate_phdr(VisitToTake, &walk);
   walk.totals.slots = g_table.count();
   const bool again = walk.unbound_seen || walk.totals.modules_not_ready != 0;
@@ -235,6 +237,7 @@ SlotTotals WalkModules() noexcept {
 
 SlotTotals TakeCallSlots() noexcept {
   SlotTotals totals;
+  const LoaderUse in_loader;
   if (IsForkedChild() || g_walking.exchange(true, std::memory_order_acquire)) return totals;
   if (g_table.Create() && (g_self.is_self || dl_iterate_phdr(VisitForSelf, nullptr) != 0)) {
     g_active.store(true, std::memory_order_release);
@@ -247,6 +250,7 @@ SlotTotals TakeCallSlots() noexcept {
 void WatchModules(uint64_t now_ns) noexcept {
   if (!g_active.load(std::memory_order_acquire) || IsForkedChild()) return;
   unsigned long long loads = 0;
+  const LoaderUse in_loader;
   dl_iterate_phdr(VisitForLoads, &loads);
   const uint64_t look_again_ns = g_look_again_ns.load(std::memory_order_relaxed);
   const bool again = look_again_ns != 0 && now_ns >= look_again_ns;
@@ -264,6 +268,7 @@ int32_t GiveCallSlotsBack() noexcept {
     RawSyscall(SYS_sched_yield);
   }
   GiveBack back;
+  const LoaderUse in_loader;
   dl_iterate_phdr(VisitToGiveBack, &back);
   g_table.Forget();
   g_known.Forget();

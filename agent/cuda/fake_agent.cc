@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "agent/entry/lifecycle.h"
+#include "agent/entry/loader_use.h"
 #include "agent/hot/process_state.h"
 
 namespace stallscope::agent {
@@ -77,5 +78,7 @@ void* ResolveNext(const char* name, const char*, const char*) noexcept {
   return found == Fake().symbols.end() ? nullptr : found->second;
 }
 bool ModuleLoaded(const char*) noexcept { return false; }
+LoaderUse::LoaderUse() noexcept = default;
+LoaderUse::~LoaderUse() = default;
 
 }  // namespace stallscope::agent

@@ -7,6 +7,7 @@
 
 #include "agent/cupti/text.h"
 #include "agent/entry/lifecycle.h"
+#include "agent/entry/loader_use.h"
 
 namespace stallscope::agent {
 namespace {
@@ -80,6 +81,7 @@ void* OpenNamed(const char* runtime_path, const char* name) {
 }
 
 void* Open(char* reason, size_t reason_bytes) {
+  const LoaderUse in_loader;
   Search cupti;
   if (FindMapped("libcupti.so", &cupti)) {
     void* handle = dlopen(cupti.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "agent/entry/loader_use.h"
 namespace stallscope::agent {
 namespace {
 
@@ -57,6 +58,7 @@ int Visit(dl_phdr_info* info, size_t, void* found) noexcept {
 
 bool LinksProcessWideCupti() noexcept {
   bool found = false;
+  const LoaderUse in_loader;
   dl_iterate_phdr(Visit, &found);
   return found;
 }

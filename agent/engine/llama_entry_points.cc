@@ -14,6 +14,7 @@
 
 #include "agent/engine/engine_marks.h"
 #include "agent/entry/lifecycle.h"
+#include "agent/entry/loader_use.h"
 #include "agent/hot/recorder.h"
 
 namespace stallscope::agent {
@@ -62,6 +63,7 @@ void* RealOf(EntryPoint* entry) noexcept {
   if (__builtin_expect(real != nullptr, 1)) return real;
   real = ResolveNext(entry->name, nullptr, nullptr);
   if (real == nullptr) return nullptr;
+  const LoaderUse in_loader;
   ModuleOf module = {reinterpret_cast<uintptr_t>(real), 0, 0};
   if (dl_iterate_phdr(VisitForRange, &module) != 0) {
     g_library_begin.store(module.begin, std::memory_order_relaxed);

@@ -9,6 +9,7 @@
 #include "agent/entry/early_calls.h"
 #include "agent/entry/elf_module.h"
 #include "agent/entry/lifecycle.h"
+#include "agent/entry/loader_use.h"
 
 namespace stallscope::agent {
 namespace {
@@ -91,6 +92,7 @@ int VisitForVariable(dl_phdr_info* info, size_t, void* argument) noexcept {
 const void* FindVariable(const char* name, uint64_t* bytes) noexcept {
   if (!IsRelocated()) return nullptr;
   VariableSearch search = {name};
+  const LoaderUse in_loader;
   dl_iterate_phdr(VisitForVariable, &search);
   if (search.found == nullptr) g_loads_searched.store(search.loads, std::memory_order_relaxed);
   *bytes = search.bytes;
@@ -100,6 +102,7 @@ const void* FindVariable(const char* name, uint64_t* bytes) noexcept {
 void* ResolveNext(const char* name, const char* version, const char* soname_prefix) noexcept {
   Search search = {name, version, soname_prefix};
   if (__builtin_expect(IsRelocated(), 1)) {
+    const LoaderUse in_loader;
     dl_iterate_phdr(VisitForSymbol, &search);
   } else {
     VisitModulesEarly(LookForSymbol, &search);
@@ -110,12 +113,14 @@ void* ResolveNext(const char* name, const char* version, const char* soname_pref
 
 bool CameLate() noexcept {
   Search search = {"", nullptr, nullptr};
+  const LoaderUse in_loader;
   dl_iterate_phdr(VisitForSymbol, &search);
   return search.came_late;
 }
 
 bool ModuleLoaded(const char* soname_prefix) noexcept {
   Search search = {nullptr, nullptr, soname_prefix};
+  const LoaderUse in_loader;
   dl_iterate_phdr(VisitForModule, &search);
   return search.module_found;
 }

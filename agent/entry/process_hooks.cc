@@ -10,6 +10,7 @@
 
 #include "agent/entry/exports.h"
 #include "agent/entry/lifecycle.h"
+#include "agent/entry/loader_use.h"
 #include "agent/entry/proc_files.h"
 #include "agent/entry/process_memory.h"
 #include "agent/entry/real_calls.h"
@@ -28,9 +29,13 @@ void LeaveIfLastOther() noexcept {
   if (ThreadCount() == (HasSanitizerThread() ? 3u : 2u)) StopStreamingThread();
 }
 
-pid_t AfterFork(pid_t child) noexcept {
+pid_t ForkedBy(pid_t (*real)()) noexcept {
+  LoaderLeftAlone loader;
+  const pid_t child = real();
+  if (child != 0) return child;
+  loader.InChild();
   // Else the collector would not see the parent's end for as long as the child lives.
-  if (child == 0 && !g_confined.load(std::memory_order_relaxed)) CloseParentsConnection();
+  if (!g_confined.load(std::memory_order_relaxed)) CloseParentsConnection();
   return child;
 }
 
@@ -68,7 +73,7 @@ class BeforeExec {
 STALLSCOPE_EXPORT(pid_t, fork, ()) {
   auto* real = STALLSCOPE_REAL(fork);
   LeaveIfLastOther();
-  return AfterFork(real());
+  return ForkedBy(real);
 }
 
 STALLSCOPE_EXPORT(pid_t, _Fork, ()) {
@@ -77,7 +82,7 @@ STALLSCOPE_EXPORT(pid_t, _Fork, ()) {
     errno = ENOSYS;
     return -1;
   }
-  return AfterFork(real());
+  return ForkedBy(real);
 }
 
 STALLSCOPE_EXPORT(int, daemon, (int nochdir, int noclose)) {
@@ -85,8 +90,10 @@ STALLSCOPE_EXPORT(int, daemon, (int nochdir, int noclose)) {
   // The parent ends inside; what is recorded from here on belongs to the child.
   const bool told = IsThisProcess();
   if (told) SayGoodbye(/*exec=*/false);
+  LoaderLeftAlone loader;
   const int result = real(nochdir, noclose);
   const int error = errno;
+  if (!IsThisProcess()) loader.InChild();
   if (told && IsThisProcess()) ResumeAfterFailedExec();  // it did not fork
   errno = error;
   return result;

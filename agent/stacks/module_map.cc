@@ -4,6 +4,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "agent/entry/loader_use.h"
 #include "agent/hot/raw_syscall.h"
 #include "agent/stream/arena.h"
 
@@ -125,6 +126,7 @@ int ModuleMap::OnModule(dl_phdr_info* info, unsigned long, void* argument) noexc
 
 bool ModuleMap::Refresh() noexcept {
   Look look = {this, /*only_counts=*/true};
+  const LoaderUse in_loader;
   dl_iterate_phdr(OnModule, &look);
   if (count_ != 0 && look.loads == loads_ && look.unloads == unloads_) return false;
   for (uint32_t i = 0; i < count_; ++i) modules_[i].seen = false;

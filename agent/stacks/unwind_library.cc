@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "agent/entry/loader_use.h"
 #include "agent/entry/log.h"
 #include "agent/hot/raw_syscall.h"
 
@@ -116,6 +117,7 @@ bool ReadOwnMemory(uint64_t address, void* to, uint64_t bytes) noexcept {
 bool UnwindLibrary::Open() noexcept {
   if (tried_) return open();
   tried_ = true;
+  const LoaderUse in_loader;
   void* handle = dlopen("libunwind-x86_64.so.8", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr || !Resolve(handle, "_Ux86_64_create_addr_space", &g_library.create_space) ||
       !Resolve(handle, "_Ux86_64_init_remote", &g_library.init) || !Resolve(handle, "_Ux86_64_step", &g_library.step) ||
