@@ -38,10 +38,21 @@ inline cudaStream_t LaunchStream(const cudaLaunchConfig_t* config) {
   return config == nullptr ? nullptr : config->stream;
 }
 
-inline uint64_t Bytes3D(const cudaMemcpy3DParms* copy) {
-  if (copy == nullptr) return 0;
-  return uint64_t{copy->extent.width} * copy->extent.height *
-         copy->extent.depth;  // width is in bytes for linear memory
+// The width is in bytes for linear memory.
+inline uint64_t Bytes3D(const cudaExtent& extent) { return uint64_t{extent.width} * extent.height * extent.depth; }
+inline uint64_t Bytes3D(const cudaMemcpy3DParms* copy) { return copy == nullptr ? 0 : Bytes3D(copy->extent); }
+inline uint64_t Bytes3D(const cudaMemcpy3DPeerParms* copy) { return copy == nullptr ? 0 : Bytes3D(copy->extent); }
+
+// Of all copies of a batch. What a call that failed was given may not be there.
+inline uint64_t BatchBytes(const size_t* sizes, size_t count, bool succeeded) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; succeeded && i < count; ++i) bytes += sizes[i];
+  return bytes;
+}
+inline uint64_t BatchBytes(const cudaMemcpy3DBatchOp* copies, size_t count, bool succeeded) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; succeeded && i < count; ++i) bytes += Bytes3D(copies[i].extent);
+  return bytes;
 }
 
 inline cudaMemcpyKind Kind3D(const cudaMemcpy3DParms* copy) { return copy == nullptr ? cudaMemcpyDefault : copy->kind; }

@@ -68,6 +68,57 @@ TEST(CallStyles, RuntimeInsideTheProgram_EachCallIsOneRecord) {
   ExpectEveryLaunchOnce(RunUnderAgent({"cuda_call_styles_static"}, {"CUDA_INJECTION64_PATH=" + agent, "LD_PRELOAD="}));
 }
 
+// Rarely used forms of copies, fills and the like: each is one record that says how much and on which stream.
+void ExpectRareCallsOnce(const Received& received, const char* batch_copy, const char* batch_copy_3d,
+                         bool runtime_is_known_to_cupti) {
+  ASSERT_EQ(received.exit_code, 0) << received.output;
+  constexpr uint64_t kBytes = 512;
+  const uint64_t stream = std::stoull(received.output.substr(received.output.find("0x")), nullptr, 16);
+  struct Expected {
+    std::string name;
+    wire::CudaCallClass call_class;
+    uint64_t argument, stream;
+  };
+  const Expected rare[] = {{"cudaMalloc3D_v3020", wire::CudaCallClass::kAlloc, kBytes, 0},
+                           {"cudaMemset3D_v3020", wire::CudaCallClass::kMemset, kBytes, 0},
+                           {"cudaMemset3DAsync_v3020", wire::CudaCallClass::kMemset, kBytes, stream},
+                           {"cudaMemcpy3DPeer_v4000", wire::CudaCallClass::kCopySync, kBytes, 0},
+                           {"cudaMemcpy3DPeerAsync_v4000", wire::CudaCallClass::kCopyAsync, kBytes, stream},
+                           {batch_copy, wire::CudaCallClass::kCopyAsync, kBytes, stream},
+                           {batch_copy_3d, wire::CudaCallClass::kCopyAsync, kBytes, stream},
+                           {"cudaMemPrefetchAsync", wire::CudaCallClass::kOther, 4096, stream},
+                           {"cudaStreamAddCallback_v5000", wire::CudaCallClass::kHostFunc, 0, stream}};
+  for (const Expected& expected : rare) {
+    int found = 0;
+    for (const ReceivedCall& call : received.calls) {
+      if (call.name.rfind(expected.name, 0) != 0) continue;
+      ++found;
+      EXPECT_EQ(call.call_class, static_cast<uint32_t>(expected.call_class)) << call.name;
+      EXPECT_EQ(call.argument, expected.argument) << call.name;
+      EXPECT_EQ(call.stream, expected.stream) << call.name;
+      if (runtime_is_known_to_cupti || expected.name == batch_copy) {
+        EXPECT_EQ(call.flags & wire::kCudaFlagNoCupti, 0u) << call.name;
+      }
+    }
+    EXPECT_EQ(found, 1) << expected.name;
+  }
+  EXPECT_EQ(CallsIn(received, wire::CudaCallClass::kGraphBuild), 2) << "instantiated and destroyed";
+}
+
+TEST(CallStyles, RareCalls_EachIsOneRecordWithItsBytesAndStream) {
+  const Received received = RunUnderAgent({"cuda_copy_styles"});
+  ExpectRareCallsOnce(received, "cudaMemcpyBatchAsync_v13000", "cudaMemcpy3DBatchAsync_v13000", true);
+  ExpectOneCallForEachOperation(received);
+}
+
+// Functions whose form CUDA 13 changed are read by the form of the runtime that is there.
+TEST(CallStyles, RareCallsOfCuda12_AreReadInTheirOlderForm) {
+#ifndef COPY_STYLES_12
+  GTEST_SKIP() << "CUDA 12's headers are not here: tools/setup fetches them";
+#endif
+  ExpectRareCallsOnce(RunUnderAgent({"cuda_copy_styles_12"}), "cudaMemcpyBatchAsync", "cudaMemcpy3DBatchAsync", false);
+}
+
 // Hook and callback see the same call: one record.
 TEST(CallStyles, LinkedToLibcuda_EachCallIsOneRecord) {
   ExpectEveryLaunchOnce(RunUnderAgent({"cuda_call_styles_linked"}), kLinkedLaunches, kLinkedGraphLaunches);

@@ -48,6 +48,7 @@ using Reader = CudaCallArguments (*)(const void* parameters, bool succeeded);
 
 #define P(field) (block->field)
 #define R(pointer) Written(pointer, succeeded)
+#define SINCE_13(name, before) P(name)
 
 constexpr Reader kReaders[] = {
 #define STALLSCOPE_X(symbol, cupti_name, call_class, parameters, arguments, object, argument, copy) \
@@ -83,6 +84,7 @@ constexpr MemoryReader kMemoryReaders[] = {
         STALLSCOPE_CUDA_DRIVER_CALLS(STALLSCOPE_Y) STALLSCOPE_CUDA_DRIVER_MEMORY_CALLS(STALLSCOPE_Y)
 #undef STALLSCOPE_Y
 };
+#undef SINCE_13
 #undef R
 #undef P
 static_assert(sizeof(kMemoryReaders) / sizeof(kMemoryReaders[0]) == kCudaCallCount);

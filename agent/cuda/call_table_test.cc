@@ -63,6 +63,19 @@ TEST(CallTable, WrittenHandle_IsReadOnlyAfterSuccess) {
   EXPECT_EQ(ReadCallbackParameters(*call, &block, false).argument, 0u);
 }
 
+TEST(CallTable, BatchOfCopies_CountsAllItsBytesAndFollowsNothingAfterAFailure) {
+  const size_t sizes[] = {100, 28};
+  cudaMemcpyBatchAsync_v13000_params block = {};
+  block.sizes = sizes;
+  block.count = 2;
+  block.stream = reinterpret_cast<cudaStream_t>(0x77);
+  const CudaCallInfo& call = *FindCudaCall(CudaDomain::kRuntime, 509);
+  EXPECT_EQ(ReadCallbackParameters(call, &block, true).argument, 128u);
+  EXPECT_EQ(ReadCallbackParameters(call, &block, true).object, 0x77u);
+  block.sizes = reinterpret_cast<const size_t*>(8);
+  EXPECT_EQ(ReadCallbackParameters(call, &block, false).argument, 0u);
+}
+
 TEST(CallTable, NullConfiguration_IsNotFollowed) {
   const cudaLaunchKernelExC_v11060_params block = {};
   EXPECT_EQ(ReadCallbackParameters(*FindCudaCall(CudaDomain::kRuntime, 430), &block, false).object, 0u);

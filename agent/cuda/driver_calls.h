@@ -55,6 +55,17 @@
      CUstream hStream),                                                                                                \
     (dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream), P(hStream), P(ByteCount),                      \
     wire::CopyKind::kPeerToPeer)                                                                                       \
+  /* also what CUDA 12's cudaMemcpyBatchAsync comes down to, whose own callback id is another than CUDA 13's */        \
+  STALLSCOPE_DRIVER_TWIN(Y, cuMemcpyBatchAsync, _ptsz, kCopyAsync,                                                     \
+    (CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes* attrs, size_t* attrsIdxs,  \
+     size_t numAttrs, size_t* failIdx, CUstream hStream),                                                              \
+    (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, hStream),                                          \
+    P(hStream), BatchBytes(P(sizes), P(count), succeeded), wire::CopyKind::kDefault)                                   \
+  STALLSCOPE_DRIVER_TWIN(Y, cuMemcpyBatchAsync_v2, _ptsz, kCopyAsync,                                                  \
+    (CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes* attrs, size_t* attrsIdxs,  \
+     size_t numAttrs, CUstream hStream),                                                                               \
+    (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream),                                                   \
+    P(hStream), BatchBytes(P(sizes), P(count), succeeded), wire::CopyKind::kDefault)                                   \
   STALLSCOPE_DRIVER_TWIN(Y, cuMemcpyHtoD_v2, _ptds, kCopySync,                                                         \
     (CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount), (dstDevice, srcHost, ByteCount), 0, P(ByteCount),  \
     wire::CopyKind::kHostToDevice)                                                                                     \

@@ -39,10 +39,12 @@ const CudaCallInfo& DriverCall(uint32_t callback_id) noexcept {
     constexpr auto kClass = wire::CudaCallClass::call_class;                                            \
     static const CudaCallInfo& call = DriverCall(CUPTI_DRIVER_TRACE_CBID_##symbol);                     \
     ActiveCall active;                                                                                  \
+    [[maybe_unused]] bool succeeded = false;                                                            \
     uint64_t awaited = Value(object);                                                                   \
     if constexpr (kClass == wire::CudaCallClass::kSyncEvent) awaited = Value(argument);                 \
     if (!BeginCall(call, awaited, &active)) return real arguments;                                      \
     const CUresult result = real arguments;                                                             \
+    succeeded = result == CUDA_SUCCESS;                                                                 \
     EndCall(call, &active, {Value(object), Value(argument), Copy(copy)}, static_cast<int32_t>(result)); \
     return result;                                                                                      \
   }

@@ -28,6 +28,20 @@ uint64_t RuntimeVersion() noexcept {
 
 }  // namespace
 
+bool RuntimeIsBefore13() noexcept {
+  static constinit std::atomic<uint64_t> known{0};
+  uint64_t version = known.load(std::memory_order_relaxed);
+  if (__builtin_expect(version == 0, 0)) {
+    const int saved_errno = errno;
+    const InsideAgent inside;
+    const OwnCudaCalls own;
+    version = RuntimeVersion();
+    known.store(version, std::memory_order_relaxed);
+    errno = saved_errno;
+  }
+  return version != 0 && version < 13000;
+}
+
 void FirstCudaCall(bool may_ask_runtime) noexcept {
   static std::atomic<bool> taken{false};
   if (taken.exchange(true, std::memory_order_acq_rel)) return;

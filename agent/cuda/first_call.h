@@ -16,4 +16,8 @@ inline bool FirstCallDone() noexcept { return g_first_cuda_call_done.load(std::m
 // kept. `may_ask_runtime`: false from within cuInit, for which the runtime may be waiting.
 void FirstCudaCall(bool may_ask_runtime) noexcept;
 
+// Whether the runtime that the hooks lead to is older than CUDA 13, in which some functions have another form. Asks it
+// once, from a hook (never from a callback of CUPTI's); false where it does not say. errno kept.
+bool RuntimeIsBefore13() noexcept;
+
 }  // namespace stallscope::agent

@@ -14,9 +14,11 @@
 //               pin: what they did (memory_calls.h), which holds the bytes too
 //   copy        wire::CopyKind
 // Parameters appear in the last three as P(name): a function's parameter in the hooks, a field of the parameter block
-// in the callbacks. R(p) reads a handle that the call has written through p: 0 when it failed or p is nullptr.
+// in the callbacks. R(p) reads a handle that the call has written through p: 0 when it failed or p is nullptr; `succeeded`
+// says which. SINCE_13(p, before) is P(p), and in the hooks, when the runtime is older than CUDA 13, its parameter `before`:
+// of functions that had another form, whose hook has as many parameters as the longest.
 //
-// To add a call, add a line here.
+// To add a call, add a line here. docs/cuda-calls.md is written from this file (tests/checks/cuda_calls_page.py).
 #pragma once
 
 // A call with a per-thread-default-stream twin (suffix _ptsz or _ptds), which has the same parameters.
@@ -57,6 +59,9 @@
     STALLSCOPE_CUDA_LAUNCH_PARAMETERS, STALLSCOPE_CUDA_LAUNCH_ARGUMENTS, P(stream), 0, 0)                              \
   STALLSCOPE_CUDA_TWIN(X, cudaLaunchHostFunc, v10000, _ptsz, v10000, kHostFunc,                                        \
     (cudaStream_t stream, cudaHostFn_t fn, void* userData), (stream, fn, userData), P(stream), 0, 0)                   \
+  STALLSCOPE_CUDA_TWIN(X, cudaStreamAddCallback, v5000, _ptsz, v7000, kHostFunc,                                       \
+    (cudaStream_t stream, void* callback, void* userData, unsigned int flags), (stream, callback, userData, flags),    \
+    P(stream), 0, 0)                                                                                                   \
   STALLSCOPE_CUDA_TWIN(X, cudaGraphLaunch, v10000, _ptsz, v10000, kGraphLaunch,                                        \
     (cudaGraphExec_t graphExec, cudaStream_t stream), (graphExec, stream), P(stream), P(graphExec), 0)
 
@@ -83,6 +88,22 @@
   X(cudaMemcpyPeerAsync, cudaMemcpyPeerAsync_v4000, kCopyAsync,                                                        \
     (void* dst, int dstDevice, const void* src, int srcDevice, size_t count, cudaStream_t stream),                     \
     (dst, dstDevice, src, srcDevice, count, stream), P(stream), P(count), wire::CopyKind::kPeerToPeer)                 \
+  STALLSCOPE_CUDA_TWIN(X, cudaMemcpy3DPeer, v4000, _ptds, v7000, kCopySync,                                            \
+    (const cudaMemcpy3DPeerParms* p), (p), 0, Bytes3D(P(p)), wire::CopyKind::kPeerToPeer)                              \
+  STALLSCOPE_CUDA_TWIN(X, cudaMemcpy3DPeerAsync, v4000, _ptsz, v7000, kCopyAsync,                                      \
+    (const cudaMemcpy3DPeerParms* p, cudaStream_t stream), (p, stream), P(stream), Bytes3D(P(p)),                      \
+    wire::CopyKind::kPeerToPeer)                                                                                       \
+  /* CUDA 12.8 has a parameter for the index of the copy that failed: before the stream here, before the flags there */\
+  STALLSCOPE_CUDA_TWIN(X, cudaMemcpyBatchAsync, v13000, _ptsz, v13000, kCopyAsync,                                     \
+    (void* const* dsts, const void* const* srcs, const size_t* sizes, size_t count, cudaMemcpyAttributes* attrs,       \
+     size_t* attrsIdxs, size_t numAttrs, cudaStream_t stream, cudaStream_t cuda12_stream),                             \
+    (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream, cuda12_stream),                                     \
+    SINCE_13(stream, cuda12_stream), BatchBytes(P(sizes), P(count), succeeded), cudaMemcpyDefault)                     \
+  STALLSCOPE_CUDA_TWIN(X, cudaMemcpy3DBatchAsync, v13000, _ptsz, v13000, kCopyAsync,                                   \
+    (size_t numOps, cudaMemcpy3DBatchOp* opList, unsigned long long flags, cudaStream_t stream,                        \
+     cudaStream_t cuda12_stream),                                                                                      \
+    (numOps, opList, flags, stream, cuda12_stream),                                                                    \
+    SINCE_13(stream, cuda12_stream), BatchBytes(P(opList), P(numOps), succeeded), cudaMemcpyDefault)                   \
   STALLSCOPE_CUDA_TWIN(X, cudaMemcpyToSymbol, v3020, _ptds, v7000, kCopySync,                                          \
     (const void* symbol, const void* src, size_t count, size_t offset, cudaMemcpyKind kind),                           \
     (symbol, src, count, offset, kind), 0, P(count), P(kind))                                                          \
@@ -105,7 +126,18 @@
     0, P(width) * P(height), 0)                                                                                        \
   STALLSCOPE_CUDA_TWIN(X, cudaMemset2DAsync, v3020, _ptsz, v7000, kMemset,                                             \
     (void* devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),                         \
-    (devPtr, pitch, value, width, height, stream), P(stream), P(width) * P(height), 0)
+    (devPtr, pitch, value, width, height, stream), P(stream), P(width) * P(height), 0)                                 \
+  STALLSCOPE_CUDA_TWIN(X, cudaMemset3D, v3020, _ptds, v7000, kMemset,                                                  \
+    (cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent), (pitchedDevPtr, value, extent),                      \
+    0, Bytes3D(P(extent)), 0)                                                                                          \
+  STALLSCOPE_CUDA_TWIN(X, cudaMemset3DAsync, v3020, _ptsz, v7000, kMemset,                                             \
+    (cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent, cudaStream_t stream),                                 \
+    (pitchedDevPtr, value, extent, stream), P(stream), Bytes3D(P(extent)), 0)                                          \
+  /* CUPTI tells of it as unified memory's migrations, never under its correlation id; CUDA 12 takes a device number for\
+     the location, no flags */                                                                                         \
+  STALLSCOPE_CUDA_TWIN(X, cudaMemPrefetchAsync, v12020, _ptsz, v12020, kOther,                                         \
+    (const void* devPtr, size_t count, uint64_t location, cudaStream_t cuda12_stream, cudaStream_t stream),            \
+    (devPtr, count, location, cuda12_stream, stream), SINCE_13(stream, cuda12_stream), P(count), 0)
 
 #define STALLSCOPE_CUDA_MEMORY_CALLS(X)                                                                                \
   X(cudaMalloc, cudaMalloc_v3020, kAlloc, (void** devPtr, size_t size), (devPtr, size),                                \
@@ -113,6 +145,9 @@
   X(cudaMallocPitch, cudaMallocPitch_v3020, kAlloc, (void** devPtr, size_t* pitch, size_t width, size_t height),       \
     (devPtr, pitch, width, height),                                                                                    \
     0, Allocated(kDeviceMemory, R(P(devPtr)), P(width) * P(height)), 0)                                                \
+  X(cudaMalloc3D, cudaMalloc3D_v3020, kAlloc, (cudaPitchedPtr* pitchedDevPtr, cudaExtent extent),                      \
+    (pitchedDevPtr, extent),                                                                                           \
+    0, Allocated(kDeviceMemory, R(P(pitchedDevPtr)).ptr, Bytes3D(P(extent))), 0)                                       \
   X(cudaMallocManaged, cudaMallocManaged_v6000, kAlloc, (void** devPtr, size_t size, unsigned int flags),              \
     (devPtr, size, flags), 0, Allocated(kManagedMemory, R(P(devPtr)), P(size)), 0)                                     \
   STALLSCOPE_CUDA_TWIN(X, cudaMallocAsync, v11020, _ptsz, v11020, kAlloc,                                              \
@@ -160,7 +195,9 @@
     (cudaGraphExec_t hGraphExec, cudaGraph_t hGraph, void* resultInfo, void* cuda11_result),                           \
     (hGraphExec, hGraph, resultInfo, cuda11_result), 0, P(hGraphExec), 0)                                              \
   STALLSCOPE_CUDA_TWIN(X, cudaGraphUpload, v10000, _ptsz, v10000, kGraphBuild,                                         \
-    (cudaGraphExec_t graphExec, cudaStream_t stream), (graphExec, stream), P(stream), P(graphExec), 0)
+    (cudaGraphExec_t graphExec, cudaStream_t stream), (graphExec, stream), P(stream), P(graphExec), 0)                 \
+  X(cudaGraphExecDestroy, cudaGraphExecDestroy_v10000, kGraphBuild, (cudaGraphExec_t graphExec), (graphExec),          \
+    0, P(graphExec), 0)
 
 #define STALLSCOPE_CUDA_MODULE_CALLS(X)                                                                                \
   X(cudaLibraryLoadData, cudaLibraryLoadData_v12060, kModuleLoad,                                                      \
@@ -184,3 +221,25 @@
   STALLSCOPE_CUDA_MEMORY_CALLS(X)        \
   STALLSCOPE_CUDA_GRAPH_CALLS(X)         \
   STALLSCOPE_CUDA_MODULE_CALLS(X)
+
+// Runtime calls that move or fill memory, allocate, or may wait, and have no row above, and why.
+// X("name or names, separated by blanks", "reason")
+#define STALLSCOPE_CUDA_CALLS_LEFT_ALONE(X)                                                            \
+  X("cudaMallocArray cudaMalloc3DArray cudaMallocMipmappedArray cudaFreeArray cudaFreeMipmappedArray", \
+    "arrays hold textures, which no inference engine uses; CUPTI's records tell of their memory")      \
+  X("cudaMemcpyToArray cudaMemcpyToArrayAsync cudaMemcpyFromArray cudaMemcpyFromArrayAsync "           \
+    "cudaMemcpyArrayToArray cudaMemcpy2DToArray cudaMemcpy2DToArrayAsync cudaMemcpy2DFromArray "       \
+    "cudaMemcpy2DFromArrayAsync cudaMemcpy2DArrayToArray",                                             \
+    "copies of arrays: their work is seen in CUPTI's records, without the call")                       \
+  X("cudaMemPrefetchBatchAsync cudaMemDiscardBatchAsync cudaMemDiscardAndPrefetchBatchAsync",          \
+    "unified memory in batches, since CUDA 13: its migrations come from CUPTI's records")              \
+  X("cudaStreamAttachMemAsync", "changes who may touch managed memory; moves nothing")                 \
+  X("cudaGraphicsMapResources cudaGraphicsUnmapResources cudaSignalExternalSemaphoresAsync "           \
+    "cudaWaitExternalSemaphoresAsync",                                                                 \
+    "shares work with graphics")                                                                       \
+  X("cudaIpcGetMemHandle cudaIpcOpenMemHandle cudaIpcCloseMemHandle",                                  \
+    "at set-up; maps memory that another process has")                                                 \
+  X("cudaDeviceGraphMemTrim", "gives memory of graphs back; not while decoding")                       \
+  X("cudaDeviceReset", "ends all work of the process")                                                 \
+  X("cudaDeviceFlushGPUDirectRDMAWrites", "waits for another device's writes, not for the GPU")        \
+  X("cudaDeviceRegisterAsyncNotification cudaDeviceUnregisterAsyncNotification", "enqueues nothing")

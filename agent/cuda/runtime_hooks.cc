@@ -10,6 +10,7 @@
 
 #include "agent/cuda/argument_values.h"
 #include "agent/cuda/call_record.h"
+#include "agent/cuda/first_call.h"
 #include "agent/cuda/real_function.h"
 #include "agent/cuda/runtime_calls.h"
 
@@ -34,6 +35,7 @@ constexpr cudaError_t kNoRuntime = cudaErrorSharedObjectSymbolNotFound;
 // Other arguments are read after it, when results have been written.
 #define P(name) name
 #define R(pointer) Written(pointer, succeeded)
+#define SINCE_13(name, before) (RuntimeIsBefore13() ? (before) : P(name))
 #define STALLSCOPE_X(symbol, cupti_name, call_class, parameters, arguments, object, argument, copy)     \
   extern "C" __attribute__((visibility("default"))) cudaError_t symbol parameters {                     \
     using namespace stallscope::agent; /* NOLINT(google-build-using-namespace) */                       \
@@ -59,5 +61,6 @@ constexpr cudaError_t kNoRuntime = cudaErrorSharedObjectSymbolNotFound;
   }
 STALLSCOPE_CUDA_RUNTIME_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
+#undef SINCE_13
 #undef R
 #undef P

@@ -4,6 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
+import cuda_calls_page
 import docs_paths
 import include_rules
 import summarize
@@ -87,6 +88,29 @@ class DocsPaths(unittest.TestCase):
     def test_missing_document_is_found(self):
         tree = Tree(self)
         self.assertEqual(len(list(docs_paths.problems(tree.root, ["docs/none.md"]))), 1)
+
+
+class CudaCallsPage(unittest.TestCase):
+    RUNTIME = """
+#define STALLSCOPE_CUDA_TWIN(X, symbol, version, ...) \\
+  X(symbol, symbol##_##version, __VA_ARGS__)
+#define CALLS(X) \\
+  X(cudaFree, cudaFree_v3020, kFree, (void* p), (p), 0, Freed(kDeviceMemory, P(p)), 0) /* (not this) */ \\
+  STALLSCOPE_CUDA_TWIN(X, cudaMemcpyAsync, v3020, _ptsz, v7000, kCopyAsync, (void* a, int b), (a, b), P(stream), P(count), P(kind))
+#define STALLSCOPE_CUDA_CALLS_LEFT_ALONE(X) \\
+  X("cudaDeviceReset " \\
+    "cudaFreeArray", "for a reason, and (another)")
+"""
+
+    def test_rows_and_twins_become_lines(self):
+        table = cuda_calls_page.table(self.RUNTIME[:self.RUNTIME.index(cuda_calls_page.LEFT_ALONE)])
+        self.assertIn("| `cudaFree` |  | release | the release with its address |", table)
+        self.assertIn("| `cudaMemcpyAsync` | `cudaMemcpyAsync_ptsz` | asynchronous copy | stream, bytes, direction |", table)
+
+    def test_calls_in_neither_table_are_found(self):
+        header = "".join(f"extern cudaError_t CUDARTAPI {name}(void);\n" for name in
+                         ("cudaFree", "cudaFreeArray", "cudaDeviceReset", "cudaGetDevice", "cudaMemcpyNewAsync", "cudaGraphAddMemcpyNode"))
+        self.assertEqual(cuda_calls_page.forgotten(header, self.RUNTIME), ["cudaMemcpyNewAsync"])
 
 
 class WireComments(unittest.TestCase):

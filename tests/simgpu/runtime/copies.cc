@@ -62,6 +62,19 @@ bool MakeCopy3D(const cudaMemcpy3DPeerParms& p, CopyWork* copy) {
   return Fill3D(p.srcPtr, p.srcPos, p.dstPtr, p.dstPos, p.extent, copy);
 }
 
+bool MakeCopy3D(const cudaMemcpy3DBatchOp& operation, CopyWork* copy) {
+  const cudaExtent& extent = operation.extent;
+  const auto pitched = [&extent](const cudaMemcpy3DOperand& operand) {
+    cudaPitchedPtr pointer = {};
+    if (operand.type != cudaMemcpyOperandTypePointer) return pointer;  // an array
+    pointer.ptr = operand.op.ptr.ptr;
+    pointer.pitch = operand.op.ptr.rowLength != 0 ? operand.op.ptr.rowLength : extent.width;
+    pointer.ysize = operand.op.ptr.layerHeight != 0 ? operand.op.ptr.layerHeight : extent.height;
+    return pointer;
+  };
+  return Fill3D(pitched(operation.src), {}, pitched(operation.dst), {}, extent, copy);
+}
+
 FillWork MakeFill(void* pointer, size_t pitch, unsigned value, unsigned element_bytes, size_t width, size_t rows) {
   FillWork fill;
   fill.destination = pointer;

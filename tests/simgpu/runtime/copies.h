@@ -13,6 +13,7 @@ CopyWork MakeCopy(void* destination, size_t destination_pitch, const void* sourc
 // False when the copy needs arrays, which are not simulated, or when its sizes do not fit.
 bool MakeCopy3D(const cudaMemcpy3DParms& parameters, CopyWork* copy);
 bool MakeCopy3D(const cudaMemcpy3DPeerParms& parameters, CopyWork* copy);
+bool MakeCopy3D(const cudaMemcpy3DBatchOp& operation, CopyWork* copy);
 FillWork MakeFill(void* pointer, size_t pitch, unsigned value, unsigned element_bytes, size_t width, size_t rows);
 
 cudaError_t SubmitCopy(CopyWork copy, cudaStream_t stream, bool synchronous);

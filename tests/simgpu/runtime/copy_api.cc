@@ -1,8 +1,11 @@
 // Copies and fills. Bytes move when the call is made; the simulated span says when the real device would have moved
 // them, and the call blocks until then where the real one blocks.
+#include <optional>
+
 #include "runtime_impl.h"
 #include "tests/simgpu/runtime/copies.h"
 #include "tests/simgpu/runtime/entry.h"
+#include "tests/simgpu/runtime/nested_driver_call.h"
 
 namespace simgpu::runtime {
 namespace {
@@ -78,8 +81,28 @@ cudaError_t cudaMemcpyBatchAsync(void* const* destinations, const void* const* s
 cudaError_t cudaMemcpyBatchAsync(void** destinations, void** sources, size_t* sizes, size_t count,
                                  cudaMemcpyAttributes*, size_t*, size_t, size_t* failed, cudaStream_t stream) {
 #endif
+  std::optional<NestedBatchCopy> nested;
+  if (NestsDriverCall()) nested.emplace(destinations, sources, sizes, count, stream);
   for (size_t i = 0; i < count; ++i) {
     const cudaError_t error = SubmitCopy(Flat(destinations[i], sources[i], sizes[i]), stream, false);
+    if (error == cudaSuccess) continue;
+#if CUDART_VERSION < 13000
+    if (failed != nullptr) *failed = i;
+#endif
+    return error;
+  }
+  return cudaSuccess;
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t cudaMemcpy3DBatchAsync(size_t count, cudaMemcpy3DBatchOp* operations, unsigned long long,
+                                   cudaStream_t stream) {
+#else
+cudaError_t cudaMemcpy3DBatchAsync(size_t count, cudaMemcpy3DBatchOp* operations, size_t* failed, unsigned long long,
+                                   cudaStream_t stream) {
+#endif
+  for (size_t i = 0; i < count; ++i) {
+    const cudaError_t error = Submit3D(&operations[i], stream, false);
     if (error == cudaSuccess) continue;
 #if CUDART_VERSION < 13000
     if (failed != nullptr) *failed = i;

@@ -12,6 +12,13 @@ namespace simgpu::runtime {
 
 inline constexpr uint32_t kDriverLaunchKernelCbid = 307;
 inline constexpr uint32_t kDriverGraphLaunchCbid = 514;
+#if CUDART_VERSION >= 13000
+inline constexpr uint32_t kDriverBatchCopyCbid = 796;
+inline constexpr const char* kDriverBatchCopyName = "cuMemcpyBatchAsync_v2";
+#else
+inline constexpr uint32_t kDriverBatchCopyCbid = 776;
+inline constexpr const char* kDriverBatchCopyName = "cuMemcpyBatchAsync";
+#endif
 
 // Fields of cuLaunchKernel_params and cuGraphLaunch_params of the toolkit's generated_cuda_meta.h, which cannot be
 // included together with the runtime's generated header.
@@ -24,6 +31,19 @@ struct LaunchKernelParams {
 };
 struct GraphLaunchParams {
   cudaGraphExec_t exec;
+  cudaStream_t stream;
+};
+struct BatchCopyParams {
+  const void* destinations;
+  const void* sources;
+  const size_t* sizes;
+  size_t count;
+  void* attributes;
+  size_t* attribute_indices;
+  size_t attribute_count;
+#if CUDART_VERSION < 13000
+  size_t* failed;
+#endif
   cudaStream_t stream;
 };
 
@@ -43,6 +63,17 @@ class NestedLaunch {
 
  private:
   const LaunchKernelParams params_;
+  ApiScope scope_;
+};
+
+class NestedBatchCopy {
+ public:
+  NestedBatchCopy(const void* destinations, const void* sources, const size_t* sizes, size_t count, cudaStream_t stream)
+      : params_{.destinations = destinations, .sources = sources, .sizes = sizes, .count = count, .stream = stream},
+        scope_(ApiDomain::kDriver, kDriverBatchCopyCbid, kDriverBatchCopyName, &params_) {}
+
+ private:
+  const BatchCopyParams params_;
   ApiScope scope_;
 };
 

@@ -200,6 +200,33 @@ TEST_F(CudaStreams, ManagedMemory_KeepsItsAdvice) {
   cudaFree(managed);
 }
 
+TEST_F(CudaStreams, BatchOf3DCopies_MovesEachAndSkipsWhatARowIsLonger) {
+  void* device;
+  cudaMalloc(&device, 32);
+  char from[] = "aaaabbbbccccdddd", to[32] = {};
+  const auto operand = [](void* pointer, size_t row_length) {
+    cudaMemcpy3DOperand one = {};
+    one.type = cudaMemcpyOperandTypePointer;
+    one.op.ptr.ptr = pointer;
+    one.op.ptr.rowLength = row_length;
+    return one;
+  };
+  cudaMemcpy3DBatchOp copies[2] = {};
+  copies[0].src = operand(from, 0);
+  copies[0].dst = operand(device, 0);
+  copies[0].extent = {16, 1, 1};
+  copies[1].src = operand(device, 4);  // the first half of each row
+  copies[1].dst = operand(to, 0);
+  copies[1].extent = {2, 2, 2};
+  EXPECT_EQ(cudaMemcpy3DBatchAsync(2, copies, 0, stream_), cudaSuccess);
+  cudaStreamSynchronize(stream_);
+  EXPECT_STREQ(to, "aabbccdd");
+  copies[1].dst.type = cudaMemcpyOperandTypeArray;  // arrays are not simulated
+  EXPECT_EQ(cudaMemcpy3DBatchAsync(2, copies, 0, stream_), cudaErrorInvalidValue);
+  cudaGetLastError();
+  cudaFree(device);
+}
+
 TEST_F(CudaStreams, IpcMemoryAndEvent_AreOneInTwoProcesses) {
   void* device;
   char text[32] = "by the parent", back[32] = {};
