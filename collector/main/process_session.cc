@@ -92,7 +92,7 @@ absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view by
       break;
     case v1::Frame::kHello:
       if (frame.hello().attached() && (said_goodbye_ || !looked_for_waits_)) {
-        waits_in_flight_.Look(now);
+        waits_in_flight_.Begin(now);
         looked_for_waits_ = true;
       }
       said_goodbye_ = false;  // an exec that failed: it goes on
@@ -176,6 +176,7 @@ uint64_t ProcessSession::DrainIfNotStreaming(HostNs now) {
 void ProcessSession::SampleThreads(HostNs now) {
   if (finished_ || host_pid_ == 0 || !host_.proc->IsAlive(host_pid_, host_start_ticks_)) return;
   latest_now_ = now;
+  waits_in_flight_.LookAgain(now);
   v1::Frame names, samples;
   names.set_process(process_);
   samples.set_process(process_);

@@ -39,7 +39,7 @@ TEST_F(WaitsInFlightTest, WaitsOfTheAttach_StandInTheListUntilTheyEnd) {
   Thread(10, "runner", "running");
   const ProcFiles proc(root_);
   WaitsInFlight waits(&proc, 7);
-  waits.Look(1'000);
+  waits.Begin(1'000);
   std::vector<BlockedThread> list;
   waits.AppendTo(&list, 5'000);
   ASSERT_EQ(list.size(), 2u);
@@ -64,11 +64,36 @@ TEST_F(WaitsInFlightTest, WaitsOfTheAttach_StandInTheListUntilTheyEnd) {
   EXPECT_EQ(list.size(), 1u);
 }
 
+TEST_F(WaitsInFlightTest, TheThreadThatAttachBorrowed_IsFoundWhenItIsBackInItsCall) {
+  constexpr HostNs kSecond = 1'000'000'000;
+  Thread(8, "reader", kInRead);
+  Thread(9, "borrowed",
+         "9 0x0 0x1000 0x3 0x22 0xffffffff 0x0 0x7f0000005000 0x7f0000006000");  // mmap, for the injector
+  const ProcFiles proc(root_);
+  WaitsInFlight waits(&proc, 7);
+  waits.LookAgain(kSecond / 2);  // of a process that was not attached to: nothing
+  waits.Begin(kSecond);
+  Thread(9, "borrowed", kInFutex);
+  waits.LookAgain(kSecond + kSecond / 4);
+  std::vector<BlockedThread> list;
+  waits.AppendTo(&list, 3 * kSecond);
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].for_ns, 2 * kSecond);
+  EXPECT_EQ(list[1].call, "futex");
+  EXPECT_EQ(list[1].for_ns, 2 * kSecond - kSecond / 4);
+
+  Thread(10, "late", kInRead);  // began long after the attach: the agent knows it, or it is no call that counts
+  waits.LookAgain(10 * kSecond);
+  list.clear();
+  waits.AppendTo(&list, 10 * kSecond);
+  EXPECT_EQ(list.size(), 2u);
+}
+
 TEST_F(WaitsInFlightTest, AThreadThatTheAgentKnows_IsNotSaidTwice) {
   Thread(8, "reader", kInRead);
   const ProcFiles proc(root_);
   WaitsInFlight waits(&proc, 7);
-  waits.Look(1'000);
+  waits.Begin(1'000);
   std::vector<BlockedThread> list(1);
   list[0].tid = 8;
   waits.AppendTo(&list, 5'000);
