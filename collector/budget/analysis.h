@@ -161,6 +161,9 @@ class Analysis final : public ProcessAnalysis, public HostWakes::Process, public
   HostNs WalkOn(uint32_t member, const ForeignWalk& walk, wire::OsCall waited_in,
                 std::vector<ChargeSheet::Charge>* charges) override;
   HostNs NeedsSince() const override { return needs_since_; }
+  HostNs TakesLateWakesSince() const override {
+    return drained_until_ == INT64_MIN ? INT64_MIN : drained_until_ - kReorderNs;
+  }
   uint32_t Pid() const override { return process_.identity.pid; }
   std::string_view Name() const override { return process_.process_name; }
   std::string ThreadName(ThreadIndex thread) const override { return TextOfThread(thread, &names_); }

@@ -81,7 +81,7 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
         capture_(std::move(capture)),
         proc_(proc_root),
         table_(std::make_unique<SessionTable>(
-            ProcessSession::Host{&proc_, ReadClock(CLOCK_BOOTTIME) - ReadClock(CLOCK_MONOTONIC), &unix_peers_},
+            ProcessSession::Host{&proc_, ReadClock(CLOCK_BOOTTIME) - ReadClock(CLOCK_MONOTONIC), &unix_sockets_},
             std::move(factory), capture_.get())),
         acceptor_(io_) {}
 
@@ -178,7 +178,7 @@ class CollectorImpl final : public Collector, public AgentConnection::Owner, pub
   std::unique_ptr<AddressClaim> claim_;
   std::unique_ptr<CaptureWriter> capture_;
   const ProcFiles proc_;
-  UnixPeers unix_peers_;
+  UnixSockets unix_sockets_;
   std::unique_ptr<SessionTable> table_;
 
   asio::io_context io_;

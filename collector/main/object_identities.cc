@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "proto/wire/shm.h"
+#include "proto/wire/unix_name.h"
 #include "stallscope/v1/frame.pb.h"
 
 namespace stallscope {
@@ -45,13 +47,17 @@ bool ObjectIdentities::OnObjects(const v1::Intern& intern) {
   bool any = false;
   for (const v1::Intern::Object& object : intern.objects()) {
     const uint64_t value = object.value();
-    if ((value & ~uint64_t{UINT32_MAX}) == kFdObject) {
-      const auto fd = static_cast<uint32_t>(value);
-      if (descriptors_.size() < kMaxDescriptors || descriptors_.contains(fd)) {
-        descriptors_[fd].next_look = INT64_MIN;
-        any = true;
+    const bool is_descriptor = (value & ~uint64_t{UINT32_MAX}) == kFdObject;
+    if (is_descriptor || wire::IsUnixNameObject(value)) {
+      size_t* count = is_descriptor ? &descriptors_ : &unix_names_;
+      const size_t most = is_descriptor ? kMaxDescriptors : kMaxUnixNames;
+      if (!known_.contains(value)) {
+        if (*count >= most) continue;
+        ++*count;
       }
-    } else if (value >= 4096 && value < kFdObject && new_addresses_.size() < kMaxNewAddresses) {
+      known_[value].next_look = INT64_MIN;
+      any = true;
+    } else if (value >= 4096 && value < wire::kUnixNames && new_addresses_.size() < kMaxNewAddresses) {
       new_addresses_.push_back(value);
       any = true;
     }
@@ -68,31 +74,54 @@ void ObjectIdentities::Say(uint64_t object, const Names& names, v1::Intern* foun
 
 void ObjectIdentities::LookUp(HostNs now, v1::Intern* found) {
   Connections connections;
-  for (auto& [fd, descriptor] : descriptors_) {
-    if (descriptor.next_look > now) continue;
-    descriptor.next_look = now + kLookAgainNs;
-    Names names = OfDescriptor(fd, now, false, &connections);
-    if (names == descriptor.names) continue;
-    Say(kFdObject | fd, names, found);
-    descriptor.names = std::move(names);
+  put_off_until_ = INT64_MAX;
+  for (auto& [object, known] : known_) {
+    if (known.next_look <= now) {
+      bool put_off = false;
+      Names names = wire::IsUnixNameObject(object)
+                        ? OfUnixName(object, now, &put_off)
+                        : OfDescriptor(static_cast<uint32_t>(object), now, false, &connections, &put_off);
+      // Only sock_diag may have to be asked again.
+      known.next_look = put_off ? unix_sockets_->asked_at() + UnixSockets::kAskAgainNs : now + kLookAgainNs;
+      // A process that has ended has no descriptors any more; what it had is what its last records tell of.
+      if (names != known.names && (!names.IsNothing() || !HasEnded())) {
+        Say(object, names, found);
+        known.names = std::move(names);
+      }
+    }
+    if (known.next_look < now + kLookAgainNs / 2) put_off_until_ = std::min(put_off_until_, known.next_look);
   }
-  if (!new_addresses_.empty() && (maps_read_at_ == INT64_MIN || now - maps_read_at_ >= kReadMapsAgainNs)) {
-    maps_read_at_ = now;
-    LookUpAddresses(found);
+  if (new_addresses_.empty()) return;
+  const HostNs may_read_at = maps_read_at_ == INT64_MIN ? now : maps_read_at_ + kReadMapsAgainNs;
+  if (now < may_read_at) {
+    put_off_until_ = std::min(put_off_until_, may_read_at);
+    return;
   }
+  maps_read_at_ = now;
+  LookUpAddresses(found);
 }
 
-ObjectIdentities::Names ObjectIdentities::OfDescriptor(uint32_t fd, HostNs now, bool in_a_set,
-                                                       Connections* connections) const {
+bool ObjectIdentities::HasEnded() const {
+  const std::optional<ProcStat> stat = proc_->Process(pid_);
+  return !stat.has_value() || stat->state == 'Z' || stat->state == 'X';
+}
+
+ObjectIdentities::Names ObjectIdentities::OfDescriptor(uint32_t fd, HostNs now, bool in_a_set, Connections* connections,
+                                                       bool* put_off) const {
   Names names;
   const std::string link = proc_->DescriptorLink(pid_, fd);
   if (const uint64_t pipe = InodeOf(link, "pipe"); pipe != 0) {
     names.reaches = absl::StrCat("pipe ", pipe);
     names.reached_by.push_back(names.reaches);
   } else if (const uint64_t socket = InodeOf(link, "socket"); socket != 0) {
-    names = OfSocket(socket, now, connections);
+    names = OfSocket(socket, now, connections, put_off);
   } else if (!link.empty() && link[0] == '/') {
-    if (proc_->IsDiskFile(pid_, fd)) names.reaches = std::string(kDiskFile);
+    if (proc_->IsDiskFile(pid_, fd)) {
+      names.reaches = std::string(kDiskFile);
+    } else if (const std::string named_pipe = proc_->NamedPipe(pid_, fd); !named_pipe.empty()) {
+      names.reaches = absl::StrCat("fifo ", named_pipe);
+      names.reached_by.push_back(names.reaches);
+    }
   } else if (link == "anon_inode:[eventfd]" || link == "anon_inode:[eventpoll]") {
     const std::string text = proc_->Text(absl::StrCat(pid_, "/fdinfo/", fd));
     for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -102,7 +131,7 @@ ObjectIdentities::Names ObjectIdentities::OfDescriptor(uint32_t fd, HostNs now, 
         names.reaches = absl::StrCat("eventfd ", words[1]);
         names.reached_by.push_back(names.reaches);
       } else if (words[0] == "tfd:" && !in_a_set && names.reached_by.size() < kMaxMembers) {
-        const Names member = OfDescriptor(static_cast<uint32_t>(Number(words[1])), now, true, connections);
+        const Names member = OfDescriptor(static_cast<uint32_t>(Number(words[1])), now, true, connections, put_off);
         names.reached_by.insert(names.reached_by.end(), member.reached_by.begin(), member.reached_by.end());
       }
     }
@@ -112,9 +141,12 @@ ObjectIdentities::Names ObjectIdentities::OfDescriptor(uint32_t fd, HostNs now, 
   return names;
 }
 
-ObjectIdentities::Names ObjectIdentities::OfSocket(uint64_t inode, HostNs now, Connections* connections) const {
-  if (const uint64_t peer = unix_peers_->PeerOf(inode, now); peer != 0) {
-    return {absl::StrCat("unix ", peer), {absl::StrCat("unix ", inode)}};
+ObjectIdentities::Names ObjectIdentities::OfSocket(uint64_t inode, HostNs now, Connections* connections,
+                                                   bool* put_off) const {
+  if (const UnixSockets::Socket* socket = unix_sockets_->Find(inode, now)) {
+    // Without another end it may still be sent to by name, and may be connected later than the kernel was asked.
+    if (socket->peer == 0 && unix_sockets_->asked_at() != now) *put_off = true;
+    return {socket->peer == 0 ? std::string() : absl::StrCat("unix ", socket->peer), {absl::StrCat("unix ", inode)}};
   }
   if (!connections->read) {
     connections->read = true;
@@ -131,7 +163,34 @@ ObjectIdentities::Names ObjectIdentities::OfSocket(uint64_t inode, HostNs now, C
     }
   }
   const auto found = connections->by_inode.find(inode);
-  return found == connections->by_inode.end() ? Names{} : found->second;
+  if (found != connections->by_inode.end()) return found->second;
+  *put_off |= unix_sockets_->asked_at() != now;
+  return {};
+}
+
+ObjectIdentities::Names ObjectIdentities::OfUnixName(uint64_t object, HostNs now, bool* put_off) const {
+  std::vector<uint64_t> inodes = unix_sockets_->Named(object, now);
+  const UnixSockets::Sockets& sockets = unix_sockets_->sockets();
+  if (inodes.empty()) {
+    const std::string folder = proc_->CurrentFolder(pid_) + "/";
+    for (const auto& [inode, socket] : sockets) {
+      if (!socket.datagram || folder.size() < 2 || socket.name.compare(0, folder.size(), folder) != 0) continue;
+      const std::string from_here = socket.name.substr(folder.size()), dotted = absl::StrCat("./", from_here);
+      for (const std::string& spelled : {from_here, dotted}) {
+        if (wire::UnixNameObject(spelled.data(), spelled.size()) == object) inodes.push_back(inode);
+      }
+    }
+    std::sort(inodes.begin(), inodes.end());
+  }
+  for (const uint64_t inode : inodes) {
+    const UnixSockets::Socket& socket = sockets.at(inode);
+    // The socket of a server that was there before keeps its name; the path leads to the new one's.
+    const bool is_there =
+        inodes.size() == 1 || socket.name[0] == '\0' || proc_->InodeOfPath(pid_, socket.name) == socket.file;
+    if (is_there) return {absl::StrCat("unix ", inode), {}};
+  }
+  *put_off |= unix_sockets_->asked_at() != now;
+  return {};
 }
 
 void ObjectIdentities::LookUpAddresses(v1::Intern* found) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <map>
 
 #include "proto/wire/shm.h"
+#include "proto/wire/unix_name.h"
 #include "stallscope/v1/frame.pb.h"
 
 namespace stallscope {
@@ -19,13 +21,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class FakePeers : public UnixPeers {
+class FakeSockets : public UnixSockets {
  public:
-  Peers answer;
+  Sockets answer;
   int asked = 0;
 
  protected:
-  Peers Ask() override {
+  Sockets Ask() override {
     ++asked;
     return answer;
   }
@@ -37,7 +39,7 @@ class Identities : public ::testing::Test {
   Identities()
       : root(std::filesystem::path(::testing::TempDir()) / ("identities" + std::to_string(getpid()))),
         proc(root),
-        identities(&proc, 42, &peers) {
+        identities(&proc, 42, &sockets) {
     std::filesystem::remove_all(root);
     std::filesystem::create_directories(root / "42/fd");
   }
@@ -68,7 +70,7 @@ class Identities : public ::testing::Test {
 
   const std::filesystem::path root;
   const ProcFiles proc;
-  FakePeers peers;
+  FakeSockets sockets;
   ObjectIdentities identities;
 };
 
@@ -81,22 +83,104 @@ TEST_F(Identities, Pipe_IsItsInodeAtBothEnds) {
   EXPECT_THAT(found.at(wire::FdObject(3)).reached_by(), ElementsAre("pipe 900"));
 }
 
-TEST_F(Identities, FileOfData_IsSaidToBeOne_NamedPipesAndMemoryAreNot) {
+TEST_F(Identities, FileOfData_IsSaidToBeOne_MemoryAndDevicesAreNot) {
   Write("model.bin", "weights");
-  ASSERT_EQ(mkfifo((root / "42/fifo").c_str(), 0600), 0);
   Link(3, (root / "42/model.bin").string());
-  Link(4, (root / "42/fifo").string());
   Link(5, "/memfd:stallscope (deleted)");
   Link(6, "/dev/null");
-  for (const int fd : {3, 4, 5, 6}) Introduce(wire::FdObject(fd));
+  for (const int fd : {3, 5, 6}) Introduce(wire::FdObject(fd));
   const auto found = LookUp(1);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found.at(wire::FdObject(3)).reaches(), "file");
   EXPECT_EQ(found.at(wire::FdObject(3)).reached_by_size(), 0);
 }
 
+TEST_F(Identities, NamedPipe_IsItsDeviceAndInode) {
+  ASSERT_EQ(mkfifo((root / "42/fifo").c_str(), 0600), 0);
+  Link(4, (root / "42/fifo").string());
+  Link(5, (root / "42/fifo").string());
+  Introduce(wire::FdObject(4));
+  Introduce(wire::FdObject(5));
+  const auto found = LookUp(1);
+  const v1::Intern::Identity writer = found.at(wire::FdObject(4));
+  EXPECT_EQ(writer.reaches().substr(0, 5), "fifo ");
+  EXPECT_THAT(found.at(wire::FdObject(5)).reached_by(), ElementsAre(writer.reaches()));
+}
+
+uint64_t UnixName(const std::string& name) { return wire::UnixNameObject(name.data(), name.size()); }
+
+TEST_F(Identities, UnixName_ReachesTheSocketBoundToIt) {
+  sockets.answer = {{700, {.datagram = true, .name = "/run/in", .file = 1}},
+                    {701, {.datagram = true, .name = std::string("\0in", 3)}},
+                    {702, {.datagram = false, .name = "/run/stream"}}};
+  Link(5, "socket:[700]");
+  Introduce(wire::FdObject(5));
+  Introduce(UnixName("/run/in"));
+  Introduce(UnixName(std::string("\0in", 3)));
+  Introduce(UnixName("/run/stream"));
+  const auto found = LookUp(1);
+  EXPECT_THAT(found.at(wire::FdObject(5)).reached_by(), ElementsAre("unix 700"));
+  EXPECT_EQ(found.at(wire::FdObject(5)).reaches(), "") << "connected to nobody";
+  EXPECT_EQ(found.at(UnixName("/run/in")).reaches(), "unix 700");
+  EXPECT_EQ(found.at(UnixName(std::string("\0in", 3))).reaches(), "unix 701");
+  EXPECT_EQ(found.count(UnixName("/run/stream")), 0u) << "nothing can be sent to a stream by name";
+}
+
+TEST_F(Identities, UnixName_IsFoundAsSeenFromTheSendersFolder) {
+  sockets.answer = {{700, {.datagram = true, .name = "/run/server/in"}}};
+  std::filesystem::create_symlink("/run/server", root / "42/cwd");
+  Introduce(UnixName("in"));
+  Introduce(UnixName("./in"));
+  Introduce(UnixName("out"));
+  const auto found = LookUp(1);
+  EXPECT_EQ(found.size(), 2u);
+  EXPECT_EQ(found.at(UnixName("in")).reaches(), "unix 700");
+}
+
+TEST_F(Identities, UnixNameBoundTwice_IsTheSocketThatThePathLeadsTo) {
+  Write("root/run/in", "");
+  struct stat status = {};
+  ASSERT_EQ(stat((root / "42/root/run/in").c_str(), &status), 0);
+  const auto there = static_cast<uint32_t>(status.st_ino);
+  sockets.answer = {{700, {.datagram = true, .name = "/run/in", .file = there + 1}},
+                    {701, {.datagram = true, .name = "/run/in", .file = there}}};
+  Introduce(UnixName("/run/in"));
+  EXPECT_EQ(LookUp(1).at(UnixName("/run/in")).reaches(), "unix 701");
+}
+
+TEST_F(Identities, SocketMadeJustAfterTheKernelWasAsked_IsLookedUpAsSoonAsItMay) {
+  Link(5, "socket:[700]");
+  Introduce(wire::FdObject(5));
+  EXPECT_THAT(LookUp(1), IsEmpty());
+  sockets.answer = {{800, {.peer = 801}}};
+  Link(6, "socket:[800]");
+  Introduce(wire::FdObject(6));
+  EXPECT_THAT(LookUp(10'000'000), IsEmpty());
+  EXPECT_FALSE(identities.wants_look(40'000'000));
+  ASSERT_TRUE(identities.wants_look(60'000'000));
+  EXPECT_EQ(LookUp(60'000'000).at(wire::FdObject(6)).reaches(), "unix 801");
+  EXPECT_FALSE(identities.wants_look(200'000'000));
+}
+
+TEST_F(Identities, ProcessThatHasEnded_KeepsWhatItsDescriptorsWere) {
+  Link(3, "pipe:[900]");
+  Introduce(wire::FdObject(3));
+  EXPECT_EQ(LookUp(1).size(), 1u);
+  std::filesystem::remove_all(root / "42");
+  EXPECT_THAT(LookUp(1'100'000'000), IsEmpty());
+}
+
+TEST_F(Identities, DescriptorClosed_IsNothingAnyMore) {
+  Write("stat", "42 (server) S 1 42 42 0 -1 4194560 1 0 0 0 5 6 0 0 20 0 3 0 777 1 1 1\n");
+  Link(3, "pipe:[900]");
+  Introduce(wire::FdObject(3));
+  EXPECT_EQ(LookUp(1).size(), 1u);
+  std::filesystem::remove(root / "42/fd/3");
+  EXPECT_EQ(LookUp(1'100'000'000).at(wire::FdObject(3)).reaches(), "");
+}
+
 TEST_F(Identities, UnixSocket_ReachesItsPeer) {
-  peers.answer = {{700, 701}, {701, 700}};
+  sockets.answer = {{700, {.peer = 701}}, {701, {.peer = 700}}};
   Link(5, "socket:[700]");
   Introduce(wire::FdObject(5));
   const auto found = LookUp(1);
@@ -124,7 +208,7 @@ TEST_F(Identities, LoopbackTcp_MatchesItsOtherEndAlsoThroughIpv6) {
 }
 
 TEST_F(Identities, EpollSet_IsReachedThroughItsMembers) {
-  peers.answer = {{700, 701}};
+  sockets.answer = {{700, {.peer = 701}}};
   Link(4, "anon_inode:[eventpoll]");
   Write("fdinfo/4", "pos:\t0\nflags:\t02\ntfd:        5 events:       19 data: 5\ntfd:        8 events: 19 data: 8\n");
   Link(5, "socket:[700]");
@@ -163,24 +247,47 @@ TEST_F(Identities, UnknownSockets_DoNotAskTheKernelForEach) {
     Introduce(wire::FdObject(fd));
   }
   EXPECT_THAT(LookUp(1), IsEmpty());
-  EXPECT_EQ(peers.asked, 1);
+  EXPECT_EQ(sockets.asked, 1);
 }
 
-// The kernel's own answer, of a pair made here.
-TEST(UnixPeers, SocketPair_FindsTheOtherEnd) {
+// The kernel's own answers, of sockets made here.
+uint64_t InodeOf(int fd) {
+  const std::string link = ProcFiles().DescriptorLink(static_cast<uint32_t>(getpid()), static_cast<uint32_t>(fd));
+  return std::stoull(link.substr(link.find('[') + 1));
+}
+
+TEST(UnixSockets, SocketPair_FindsTheOtherEnd) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-  const ProcFiles proc;
-  const auto inode = [&](int fd) {
-    const std::string link = proc.DescriptorLink(static_cast<uint32_t>(getpid()), static_cast<uint32_t>(fd));
-    return std::stoull(link.substr(link.find('[') + 1));
-  };
-  UnixPeers peers;
-  const uint64_t peer = peers.PeerOf(inode(ends[0]), 1);
-  if (peer == 0) GTEST_SKIP() << "the kernel answers no sock_diag here";
-  EXPECT_EQ(peer, inode(ends[1]));
+  UnixSockets sockets;
+  const UnixSockets::Socket* found = sockets.Find(InodeOf(ends[0]), 1);
+  if (found == nullptr) GTEST_SKIP() << "the kernel answers no sock_diag here";
+  EXPECT_EQ(found->peer, InodeOf(ends[1]));
+  EXPECT_FALSE(found->datagram);
   close(ends[0]);
   close(ends[1]);
+}
+
+TEST(UnixSockets, BoundDatagramSocket_IsFoundByItsName) {
+  const std::string path =
+      (std::filesystem::path(::testing::TempDir()) / ("bound" + std::to_string(getpid()))).string();
+  const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  UnixSockets sockets;
+  const UnixSockets::Socket* found = sockets.Find(InodeOf(fd), 1);
+  if (found == nullptr) GTEST_SKIP() << "the kernel answers no sock_diag here";
+  EXPECT_TRUE(found->datagram);
+  EXPECT_EQ(found->name, path);
+  struct stat status = {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(found->file, static_cast<uint32_t>(status.st_ino));
+  EXPECT_THAT(sockets.Named(UnixName(path), 1), ElementsAre(InodeOf(fd)));
+  close(fd);
+  unlink(path.c_str());
 }
 
 }  // namespace

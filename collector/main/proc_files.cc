@@ -137,6 +137,24 @@ bool ProcFiles::IsDiskFile(uint32_t pid, uint32_t fd) const {
   return S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
 }
 
+std::string ProcFiles::NamedPipe(uint32_t pid, uint32_t fd) const {
+  struct stat status = {};
+  if (stat(absl::StrCat(root_, "/", pid, "/fd/", fd).c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return {};
+  return absl::StrCat(status.st_dev, ":", status.st_ino);
+}
+
+uint64_t ProcFiles::InodeOfPath(uint32_t pid, const std::string& path) const {
+  struct stat status = {};
+  const char* from = !path.empty() && path[0] == '/' ? "/root" : "/cwd/";
+  return stat(absl::StrCat(root_, "/", pid, from, path).c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+std::string ProcFiles::CurrentFolder(uint32_t pid) const {
+  char link[4096];
+  const ssize_t bytes = readlink(absl::StrCat(root_, "/", pid, "/cwd").c_str(), link, sizeof(link));
+  return bytes > 0 ? std::string(link, static_cast<size_t>(bytes)) : std::string();
+}
+
 std::string ProcFiles::Text(const std::string& path) const {
   constexpr size_t kMost = 4 << 20;
   std::string text;

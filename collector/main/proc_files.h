@@ -42,6 +42,12 @@ class ProcFiles {
   std::string DescriptorLink(uint32_t pid, uint32_t fd) const;
   // Whether the descriptor is a file of data or a disk; not a pipe that has a name, a terminal, or memory.
   bool IsDiskFile(uint32_t pid, uint32_t fd) const;
+  // Device and inode of a descriptor that is a pipe with a name; "" when it is none.
+  std::string NamedPipe(uint32_t pid, uint32_t fd) const;
+  // Where a path of the process leads, from its folder if it is a relative one: the inode, 0 when it cannot be said.
+  uint64_t InodeOfPath(uint32_t pid, const std::string& path) const;
+  // The folder the process is in; "" when it cannot be read.
+  std::string CurrentFolder(uint32_t pid) const;
   // A whole file by its path under the root, up to 4 MiB; "" when it cannot be read.
   std::string Text(const std::string& path) const;
 

@@ -48,7 +48,7 @@ ProcessSession::ProcessSession(uint32_t process, const v1::Hello& hello, uint32_
       stream_(process, hello),
       analysis_(factory(stream_.info(), &stream_.registry())),
       sampler_(host.proc, host_pid, host.boot_offset_ns),
-      identities_(host.proc, host_pid, host.unix_peers),
+      identities_(host.proc, host_pid, host.unix_sockets),
       cpu_limits_(host.proc, host_pid),
       jit_names_(host_pid == 0 ? "" : absl::StrCat("/proc/", host_pid, "/root"), hello.pid(), hello.uid()),
       waits_in_flight_(host.proc, host_pid),
@@ -101,7 +101,8 @@ absl::Status ProcessSession::OnFrame(const v1::Frame& frame, std::string_view by
       break;
   }
   // Before the events that use them.
-  if (frame.has_intern() && identities_.OnObjects(frame.intern())) FeedIdentities(now);
+  const bool new_objects = frame.has_intern() && identities_.OnObjects(frame.intern());
+  if (new_objects || identities_.wants_look(now)) FeedIdentities(now);
   stream_.SetLatest(now + kFutureMarginNs);
   const absl::Status status = stream_.OnFrame(frame);
   if (!status.ok()) {
@@ -148,9 +149,8 @@ void ProcessSession::OnMemory(int fd) {
   image_ = *std::move(image);
   drain_ =
       std::make_unique<ingest::RingDrain>(process_, &stream_.registry(), image_.get(), [this](const v1::Frame& frame) {
-        if (frame.has_intern() && identities_.OnObjects(frame.intern())) {
-          FeedIdentities(latest_now_);
-        }
+        const bool new_objects = frame.has_intern() && identities_.OnObjects(frame.intern());
+        if (new_objects || identities_.wants_look(latest_now_)) FeedIdentities(latest_now_);
         Feed(frame);
       });
 }
@@ -162,6 +162,7 @@ void ProcessSession::OnDisconnected(HostNs now) {
 
 uint64_t ProcessSession::DrainIfNotStreaming(HostNs now) {
   if (finished_ || drain_ == nullptr || streaming()) return 0;
+  latest_now_ = now;
   const uint64_t records = drain_->DrainLive();
   if (!drain_->complete() || (records == 0 && now - marked_at_ < kIdleMarkNs)) return records;
   v1::Frame frame;

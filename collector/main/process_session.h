@@ -41,7 +41,7 @@ class ProcessSession {
   struct Host {
     const ProcFiles* proc;
     int64_t boot_offset_ns;  // CLOCK_BOOTTIME less CLOCK_MONOTONIC
-    UnixPeers* unix_peers;
+    UnixSockets* unix_sockets;
   };
 
   // `host_pid`: the peer's pid as this host sees it, 0 when it cannot be seen.

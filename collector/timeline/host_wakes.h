@@ -5,8 +5,11 @@
 // names by which the thing can be told (IdentityEvent) come from the collector, which sees both. A process also hands its
 // own to itself where its agent could not know that both ends are here: loopback TCP.
 //
-// Written by: the analyses of the processes, on one thread. The object outlives all of them. Memory is bounded by kMaxObjects
-// and kMaxNames a process. A wake-up that comes before the names of its object are known is not handed on.
+// The waker's records may come before the names of its own object are known, and most often come before the woken one's are:
+// that one is introduced with its first finished wait. So the latest wake-ups of each process are kept and handed on late.
+//
+// Written by: the analyses of the processes, on one thread. The object outlives all of them. Memory is bounded by kMaxObjects,
+// kMaxNames and kKept a process.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,8 @@ class HostWakes {
  public:
   using Member = uint32_t;
   static constexpr size_t kMaxObjects = 1 << 14, kMaxNames = 1 << 16;
+  // Of each process: wake-ups through objects with names, and the latest of those without (most are private memory).
+  static constexpr size_t kKept = 8192, kKeptUnnamed = 256;
 
   // One process, as others see it.
   class Process {
@@ -42,6 +47,8 @@ class HostWakes {
     }
     // What happened before will not be asked for again by this process's steps.
     virtual HostNs NeedsSince() const { return INT64_MAX; }
+    // A wake-up before that, told late, could come after its step has been told of: live, or from a capture, but not both.
+    virtual HostNs TakesLateWakesSince() const { return INT64_MIN; }
   };
 
   Member Join(Process* process);
@@ -66,17 +73,35 @@ class HostWakes {
     uint64_t object;
     bool operator==(const Place&) const = default;
   };
+  struct Wake {
+    uint64_t object;
+    HostNs at;
+    ThreadIndex waker;
+  };
+  // The latest of them.
+  struct Wakes {
+    std::vector<Wake> wakes;
+    size_t next = 0;
+    void Add(const Wake& wake, size_t most);
+  };
   struct Entry {
     Process* process = nullptr;
     absl::flat_hash_map<uint64_t, Known> objects;
     size_t names = 0;
+    Wakes named, unnamed_descriptors, unnamed_memory;
     std::vector<Member> woke;  // other processes that it woke at some time
   };
-  void Forget(Member member, uint64_t object, const Known& known);
+  using Places = absl::flat_hash_map<std::string, std::vector<Place>>;  // by name
+  static void Remove(const std::string& name, const Place& place, Places* places);
+  void Forget(const Place& place, const Known& known);
+  void HandOn(Member member, const Wake& wake, const Place& place);
+  void HandOnLate(Member member, const Wake& wake, const Place& place);
+  void HandOnEarlierWakesTo(const Place& place, std::string_view name);
+  void HandOnEarlierWakesOf(const Place& place, std::string_view reaches);
 
   std::vector<Entry> members_;
-  absl::flat_hash_map<std::string, std::vector<Place>> waits_at_;  // by name
-  std::vector<Place> reached_;                                     // scratch
+  Places waits_at_, sends_to_;
+  std::vector<Place> reached_;  // scratch
 };
 
 }  // namespace stallscope
