@@ -20,6 +20,7 @@ constinit ThreadState* g_threads = nullptr;
 constinit bool g_use_tsc = false;
 constinit std::atomic<bool> g_confined = false;
 constinit std::atomic<uint32_t> g_bell = kBellSilenced;
+constinit std::atomic<uint32_t> g_fresh_claims{0};
 constinit std::atomic<uint64_t> g_ticks_per_ns_q20 = 1u << 20;
 
 bool Recording() noexcept { return t_local.inside == 0 && ProcessRecords(); }

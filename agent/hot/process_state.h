@@ -78,6 +78,12 @@ extern std::atomic<uint64_t> g_ticks_per_ns_q20;  // ticks of one ns, times 2^20
 // there is no collector.
 inline constexpr uint32_t kBellWaits = 0, kBellRung = 1, kBellSilenced = 2;
 extern std::atomic<uint32_t> g_bell;
+// Wakes it, unless it is awake or has nothing to do here.
+void RingBell() noexcept;
+// Slots claimed since somebody last looked which threads are gone. Every kClaimsToRing-th part of all slots the bell is rung: a
+// program may start more threads between two rounds than there are slots.
+inline constexpr uint32_t kClaimsToRing = 8;
+extern std::atomic<uint32_t> g_fresh_claims;
 
 inline wire::ThreadSlot* SlotAt(uint32_t index) noexcept {
   return reinterpret_cast<wire::ThreadSlot*>(reinterpret_cast<uint8_t*>(g_header) + g_header->slots_offset) + index;

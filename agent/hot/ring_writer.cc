@@ -17,15 +17,19 @@ constexpr uint32_t kSparedOfThree = 2;
 
 }  // namespace
 
+__attribute__((noinline)) void RingBell() noexcept {
+  uint32_t waits = kBellWaits;
+  if (g_bell.load(std::memory_order_relaxed) == kBellWaits && g_bell.compare_exchange_strong(waits, kBellRung)) {
+    RawSyscall(SYS_futex, AsArgument(&g_bell), FUTEX_WAKE_PRIVATE, 1);
+  }
+}
+
 __attribute__((noinline)) void CareForFullRing(ThreadState* state, uint64_t index) noexcept {
   const uint32_t bell = g_bell.load(std::memory_order_relaxed);
   const uint64_t size = state->ring_mask + 1;
   const uint64_t waiting = index - state->slot->drained.load(std::memory_order_relaxed);
   if (bell == kBellSilenced || waiting < size / 2 || g_confined.load(std::memory_order_relaxed)) return;
-  uint32_t waits = kBellWaits;
-  if (bell == kBellWaits && g_bell.compare_exchange_strong(waits, kBellRung)) {
-    RawSyscall(SYS_futex, AsArgument(&g_bell), FUTEX_WAKE_PRIVATE, 1);
-  }
+  RingBell();
   // Not in the middle of a wait that a signal handler of this thread has interrupted: it began in this slot.
   if (waiting < size / 4 * 3 || size == g_header->big_ring_records || state->slot->current.call_plus_one != 0) return;
   UseBigRing(g_header->big_ring_count * kSparedOfThree / 3);

@@ -107,6 +107,10 @@ __attribute__((noinline)) ThreadState* ClaimThread() noexcept {
     t_local.epoch = epoch;
   }
   t_local.claiming = 0;
+  if (g_fresh_claims.fetch_add(1, std::memory_order_relaxed) % (slot_count / kClaimsToRing) ==
+      slot_count / kClaimsToRing - 1) {
+    RingBell();
+  }
   return state;
 }
 
@@ -188,6 +192,7 @@ void ForgetSlots() noexcept {
   g_big_rings_taken.store(0, std::memory_order_relaxed);
   g_first_free.store(0, std::memory_order_relaxed);
   g_refusals.store(0, std::memory_order_relaxed);
+  g_fresh_claims.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace stallscope::agent

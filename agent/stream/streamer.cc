@@ -223,7 +223,9 @@ uint32_t Streamer::Round(uint64_t now_ns) noexcept {
       Flush(now_ns);
     }
   }
-  if (now_ns >= next_reap_ns_ || slots_are_scarce_) {
+  if (now_ns >= next_reap_ns_ || slots_are_scarce_ ||
+      g_fresh_claims.load(std::memory_order_relaxed) >= g_header->slot_count / kClaimsToRing) {
+    g_fresh_claims.store(0, std::memory_order_relaxed);
     Reap();
     next_reap_ns_ = now_ns + kSecondNs / 5;
   }

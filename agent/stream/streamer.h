@@ -94,7 +94,7 @@ class Streamer {
   uint64_t retired_events_ = 0, retired_lost_ = 0, retired_short_waits_ = 0;
   uint32_t connection_number_ = 0, next_thread_id_ = 1, fullest_ring_ = 0;
   bool round_complete_ = true;  // all that was in the rings when the round began has been taken
-  bool detached_ = false, output_is_retry_ = false, slots_are_scarce_ = false;
+  bool detached_ = false, output_is_retry_ = false, slots_are_scarce_ = false, slots_are_exhausted_ = false;
 
   BatchEncoder encoder_;
   ProtoWriter output_{nullptr, 0};

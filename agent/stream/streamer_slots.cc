@@ -132,12 +132,13 @@ void Streamer::Reap() noexcept {
     // Without a free slot for the living, what a dead thread left behind is given up, and counted. Nothing may be on
     // its way.
     const bool drained = slot->drained.load(std::memory_order_relaxed) == head;
-    if (publication_count_ == 0 && (drained || slots_are_scarce_)) {
+    if (publication_count_ == 0 && (drained || slots_are_exhausted_)) {
       Retire(index);
       --taken;
     }
   }
   slots_are_scarce_ = taken > g_header->slot_count / 2;
+  slots_are_exhausted_ = taken > g_header->slot_count / 8 * 7;
 }
 
 }  // namespace stallscope::agent
