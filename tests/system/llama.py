@@ -66,7 +66,9 @@ class Engine:
         kernels = [line for line in operations if line["op"] == "kernel"]
         launches = [line for line in operations if line["op"] == "graph"]
         assert len(kernels) > counts["tokens"], (len(kernels), counts)
-        assert bool(launches) == graphs, f"{len(launches)} graph launches with graphs {'on' if graphs else 'off'}"
+        # After four batches of changing shape llama.cpp gives graphs up for good: with several sequences that is up to their timing.
+        expected = {graphs} if sequences == 1 or not graphs else {True, False}
+        assert bool(launches) in expected, f"{len(launches)} graph launches with graphs {'on' if graphs else 'off'}"
         assert any("mul_mat" in line["name"] for line in kernels), "no kernel of llama.cpp's"
         for line in operations:
             assert line["end_ns"] > line["begin_ns"] or line["op"] == "empty", line
