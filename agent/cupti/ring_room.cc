@@ -16,7 +16,10 @@ constexpr uint64_t kLongestNs = 100'000'000, kLookAgainNs = 200'000, kForgetNs =
 std::atomic<uint64_t> g_no_reader_until_ns{0};
 
 void WakeReader() noexcept {
-  if (g_bell.exchange(1) == 0) RawSyscall(SYS_futex, AsArgument(&g_bell), FUTEX_WAKE_PRIVATE, 1);
+  // A silenced one stays so: where nobody listens, threads keep their rings.
+  uint32_t waits = kBellWaits;
+  if (g_bell.compare_exchange_strong(waits, kBellRung))
+    RawSyscall(SYS_futex, AsArgument(&g_bell), FUTEX_WAKE_PRIVATE, 1);
 }
 
 }  // namespace

@@ -14,9 +14,23 @@ if(BUILD_TESTING)
          ${_cupti}/memory_records_test.cc ${_cupti}/code_records_test.cc ${_cupti}/memory_records.cc
          ${_cupti}/code_records.cc
          ${_cupti}/activity_decoder.cc ${_cupti}/record_sizes.cc ${_cupti}/buffer_pool.cc ${_cupti}/name_ids.cc
+         ${_cupti}/activity_kinds_test.cc ${_cupti}/activity_kinds.cc ${_cupti}/mps.cc
+         ${_cupti}/callback_cost_test.cc ${_cupti}/callback_cost.cc ${_cupti}/cupti_interface_test.cc
+         ${_cupti}/linked_clients_test.cc ${_cupti}/linked_clients.cc ${_cupti}/name_ids_test.cc
+         ${_cupti}/ring_room_test.cc ${_cupti}/ring_room.cc
+         ${_cupti}/../cuda/call_table.cc ${_cupti}/../cuda/memory_calls.cc ${_cupti}/../entry/elf_module.cc
          ${_cupti}/../cuda/fake_agent.cc
     LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})
+  foreach(_visibility default hidden)
+    add_library(agent_linked_client_${_visibility} SHARED ${_cupti}/linked_client.cc)
+    target_compile_definitions(agent_linked_client_${_visibility} PRIVATE
+      LINKED_CLIENT_VISIBILITY="${_visibility}")
+    target_link_options(agent_linked_client_${_visibility} PRIVATE -Wl,-z,undefs,-z,lazy)
+    add_dependencies(agent_cupti_test agent_linked_client_${_visibility})
+  endforeach()
   target_compile_definitions(agent_cupti_test PRIVATE
+    STALLSCOPE_LINKED_CLIENT="$<TARGET_FILE:agent_linked_client_default>"
+    STALLSCOPE_SILENT_CLIENT="$<TARGET_FILE:agent_linked_client_hidden>"
     STALLSCOPE_REAL_CUPTI="${CUPTI_INCLUDE_DIR}/../lib/libcupti.so.13")
   # What a kernel record costs, with the agent's own recording code and optimisation.
   stallscope_bench(kernel_record_bench
