@@ -114,8 +114,23 @@ Hook HookFor(const char* name, const char* version) noexcept {
   return found;
 }
 
-// Has the loader filled this slot? Before that it holds an address of the file, below where the module lies.
-bool IsUnbound(const Module& module, uintptr_t value) noexcept { return value >= module.begin && value < module.end; }
+// Does the slot still lead to the loader? Until it is bound it holds the address of its own entry of the PLT, which says which
+// relocation the loader is to do: push $INDEX, in programs built for branch tracking with an endbr64 before it. (The linker mold has
+// the index in r11 by then, and one address for all: push %r11, push the module.) Any other address in the module is a function
+// that somebody has put there, perhaps the program itself.
+bool IsUnbound(const Module& module, const ElfW(Rela) & relocation, uintptr_t value) noexcept {
+  constexpr uint8_t kEndBranch[] = {0xf3, 0x0f, 0x1e, 0xfa};
+  constexpr uint8_t kPush = 0x68, kPushesR11[] = {0x41, 0x53, 0xff, 0x35};
+  if (&relocation < module.plt_relocations || value < module.begin || value + 16 > module.end) return false;
+  const auto index = static_cast<uint64_t>(&relocation - module.plt_relocations);
+  if (index >= module.plt_relocation_bytes / sizeof(ElfW(Rela))) return false;
+  const auto* code = reinterpret_cast<const uint8_t*>(value);
+  if (memcmp(code, kEndBranch, sizeof(kEndBranch)) == 0) code += sizeof(kEndBranch);
+  if (memcmp(code, kPushesR11, sizeof(kPushesR11)) == 0) return true;
+  uint32_t pushed = 0;
+  memcpy(&pushed, code + 1, sizeof(pushed));
+  return code[0] == kPush && pushed == index;
+}
 
 struct Walk {
   SlotTotals totals;
@@ -136,8 +151,8 @@ void TakeSlot(const Module& module, const ElfW(Rela) & relocation, WritableRelro
   auto* word = reinterpret_cast<std::atomic<uintptr_t>*>(slot);
   uintptr_t value = word->load(std::memory_order_relaxed);
   if (value == hook.hook) return;
-  const bool is_unbound =
-      type == R_X86_64_JUMP_SLOT && module.symbols[symbol].st_shndx == SHN_UNDEF && IsUnbound(module, value);
+  const bool is_unbound = type == R_X86_64_JUMP_SLOT && module.symbols[symbol].st_shndx == SHN_UNDEF &&
+                          IsUnbound(module, relocation, value);
   if (value != hook.real && !is_unbound) return;
   if (!relro->Open(slot) || !g_table.Remember(slot, value, hook.hook)) return;
   *unbound |= is_unbound;

@@ -10,14 +10,20 @@
  *   traced           prints the pid of a child that it traces
  *   computes         all threads allocate and compute, none ever waits; prints a checked sum at the end
  *   epoll            one thread, in epoll_wait with a time limit of 1 s; counts EINTR
+ *   patches          replaces its own call slot of usleep at each line "p", puts back what was there at each "u", calls usleep at
+ *                    each "c"; prints how often its own function came by
+ *   in-hooks         threads that wait in different calls until a line comes in, are let go, and wait again; prints what each saw
+ *   allocates        eight threads that do nothing but allocate, also one big block after another; the first one too
  *   plugin PATH      loads that library when a line comes in, and calls its function run() in a thread for each more line */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +35,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/call_slot.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
@@ -82,6 +90,108 @@ static void *computes(void *into) {
   for (uint64_t i = 0; i < rounds; ++i) expected += i & 127;
   *(uint64_t *)into = sum == expected;
   return NULL;
+}
+
+static int own_calls;
+static int (*next_usleep)(useconds_t);
+static int own_usleep(useconds_t time_us) {
+  ++own_calls;
+  return next_usleep(time_us);
+}
+static int patches(void) {
+  char line[16];
+  ready(getpid());
+  while (fgets(line, sizeof(line), stdin) != NULL) {
+    if (line[0] == 'p') {
+      next_usleep = (int (*)(useconds_t))ReplaceCallSlot("usleep", (void *)own_usleep);
+      if (next_usleep == NULL) return 99;
+    }
+    if (line[0] == 'u') ReplaceCallSlot("usleep", (void *)next_usleep);
+    if (line[0] == 'c' && usleep(1000) != 0) return 98;
+    ready(own_calls);
+  }
+  return 0;
+}
+
+/* Each of these threads sits in one kind of call; a line from outside lets all go on, again and again. */
+static int wake_pipe[2], wake_poll[2];
+static sem_t wake_semaphore;
+static pthread_cond_t wake_condition = PTHREAD_COND_INITIALIZER;
+static long generation, seen[5], wrong;
+static void *sits(void *kind) {
+  const long which = (long)(intptr_t)kind;
+  for (long turn = 1; !stop; ++turn) {
+    char byte = 0;
+    struct pollfd fd = {wake_poll[0], POLLIN, 0};
+    const struct timespec briefly = {0, 2000000};
+    if (which == 0 && (read(wake_pipe[0], &byte, 1) != 1 || byte != 'w')) ++wrong;
+    if (which == 1 && sem_wait(&wake_semaphore) != 0) ++wrong;
+    if (which == 2) {
+      pthread_mutex_lock(&lock);
+      while (generation < turn) pthread_cond_wait(&wake_condition, &lock);
+      pthread_mutex_unlock(&lock);
+    }
+    if (which == 3 && (poll(&fd, 1, -1) != 1 || read(wake_poll[0], &byte, 1) != 1)) ++wrong;
+    if (which == 4 && nanosleep(&briefly, NULL) != 0) ++wrong;
+    __atomic_add_fetch(&seen[which], 1, __ATOMIC_SEQ_CST);
+  }
+  return NULL;
+}
+static int in_hooks(void) {
+  pthread_t threads[5];
+  char line[16];
+  if (pipe(wake_pipe) != 0 || pipe(wake_poll) != 0 || sem_init(&wake_semaphore, 0, 0) != 0) abort();
+  for (intptr_t i = 0; i < 5; ++i) pthread_create(&threads[i], NULL, sits, (void *)i);
+  ready(getpid());
+  for (;;) {
+    const int more = fgets(line, sizeof(line), stdin) != NULL;
+    if (!more) stop = 1;
+    pthread_mutex_lock(&lock);
+    ++generation;
+    pthread_cond_broadcast(&wake_condition);
+    pthread_mutex_unlock(&lock);
+    sem_post(&wake_semaphore);
+    if (write(wake_pipe[1], "w", 1) != 1 || write(wake_poll[1], "w", 1) != 1) ++wrong;
+    if (!more) break;
+    for (int i = 0; i < 4; ++i) {
+      while (__atomic_load_n(&seen[i], __ATOMIC_SEQ_CST) < generation) usleep(100);
+    }
+    ready(generation);
+  }
+  for (int i = 0; i < 5; ++i) pthread_join(threads[i], NULL);
+  for (int i = 0; i < 4; ++i) wrong += seen[i] != generation;
+  printf("result %s, %ld turns\n", wrong == 0 ? "ok" : "WRONG", generation);
+  return wrong != 0;
+}
+
+/* Where each thread is in the allocator at most moments, and waits in it for the others. */
+static void *allocates(void *unused) {
+  (void)unused;
+  while (!stop) {
+    void *blocks[64];
+    for (int i = 0; i < 64; ++i) blocks[i] = malloc(i % 8 == 0 ? 300000 : 40);
+    for (int i = 0; i < 64; ++i) {
+      if (blocks[i] == NULL) abort();
+      free(blocks[i]);
+    }
+  }
+  return NULL;
+}
+static int allocate(void) {
+  pthread_t threads[8];
+  char byte;
+  struct pollfd input = {0, POLLIN, 0};
+  mallopt(M_ARENA_MAX, 1); /* one lock for all */
+  for (int i = 0; i < 8; ++i) pthread_create(&threads[i], NULL, allocates, NULL);
+  ready(getpid());
+  while (!stop) {
+    void *block = malloc(100000);
+    free(block);
+    if (poll(&input, 1, 0) > 0 && read(0, &byte, 1) <= 0) stop = 1;
+  }
+  for (int i = 0; i < 8; ++i) pthread_join(threads[i], NULL);
+  puts("result ok");
+  return 0;
 }
 
 static void own_filter(void) {
@@ -163,6 +273,12 @@ int main(int argc, char **argv) {
     }
     printf("result ok, eintr %ld, early %ld\n", interrupted, early);
     return interrupted != 0 || early != 0;
+  } else if (strcmp(state, "patches") == 0) {
+    return patches();
+  } else if (strcmp(state, "in-hooks") == 0) {
+    return in_hooks();
+  } else if (strcmp(state, "allocates") == 0) {
+    return allocate();
   } else if (strcmp(state, "plugin") == 0) {
     char line[64];
     void *(*run)(void *) = NULL;
