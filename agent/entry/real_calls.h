@@ -85,6 +85,8 @@ namespace stallscope::agent {
   X(ssize_t, send, (int, const void*, size_t, int), nullptr)                                               \
   X(ssize_t, sendto, (int, const void*, size_t, int, const sockaddr*, socklen_t), nullptr)                 \
   X(ssize_t, sendmsg, (int, const msghdr*, int), nullptr)                                                  \
+  X(int, sendmmsg, (int, mmsghdr*, unsigned, int), nullptr)                                                \
+  X(int, recvmmsg, (int, mmsghdr*, unsigned, int, timespec*), nullptr)                                     \
   X(int, accept, (int, sockaddr*, socklen_t*), nullptr)                                                    \
   X(int, accept4, (int, sockaddr*, socklen_t*, int), nullptr)                                              \
   X(int, connect, (int, const sockaddr*, socklen_t), nullptr)                                              \

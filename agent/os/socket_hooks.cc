@@ -1,10 +1,13 @@
 // recv, send, accept, connect.
 #include <errno.h>
+#include <stddef.h>
+#include <sys/un.h>
 
 #include "agent/entry/exports.h"
 #include "agent/entry/real_calls.h"
 #include "agent/os/fd_table.h"
 #include "agent/os/transfer.h"
+#include "proto/wire/unix_name.h"
 
 namespace stallscope::agent {
 namespace {
@@ -15,6 +18,36 @@ uint64_t WokenBySend(int fd) noexcept {
   if (entry == nullptr) return 0;
   const uint32_t kind = entry->kind_and_peer.load(std::memory_order_relaxed) & 0xff;
   return static_cast<FdKind>(kind) == FdKind::kPaired ? WokenByWrite(fd) : 0;
+}
+
+// A datagram that went to a name, not through a connection: only the name says whom it woke. After the call, when the kernel
+// has read the address. False: it went to none, or to one of another kind.
+__attribute__((noinline)) bool TellName(const WaitFrame& frame, wire::OsCall call, int fd, const void* address,
+                                        size_t bytes) noexcept {
+  constexpr size_t kBeforeName = offsetof(sockaddr_un, sun_path);
+  const auto* to = static_cast<const sockaddr_un*>(address);
+  if (to == nullptr || bytes <= kBeforeName || to->sun_family != AF_UNIX) return false;
+  if (frame.thread == nullptr || frame.thread != CurrentThread()) return false;
+  const size_t room = bytes - kBeforeName < sizeof(to->sun_path) ? bytes - kBeforeName : sizeof(to->sun_path);
+  const size_t name_bytes = wire::UnixNameBytes(to->sun_path, room);
+  if (name_bytes == 0) return false;
+  CommitTo(frame.thread, {.begin = frame.begin_ticks,
+                          .object = wire::UnixNameObject(to->sun_path, name_bytes),
+                          .detail = static_cast<uint64_t>(fd) + 1,
+                          .kind = wire::RecordKind::kWake,
+                          .call = static_cast<uint16_t>(call)});
+  return true;
+}
+
+// A batch may go to many; the first few are told of.
+constexpr int kMostTold = 16;
+bool TellNames(const WaitFrame& frame, int fd, const mmsghdr* messages, int sent) noexcept {
+  bool any = false;
+  for (int i = 0; i < sent && i < kMostTold; ++i) {
+    const msghdr& message = messages[i].msg_hdr;
+    any |= TellName(frame, wire::OsCall::kSendmmsg, fd, message.msg_name, message.msg_namelen);
+  }
+  return any;
 }
 
 }  // namespace
@@ -56,13 +89,34 @@ STALLSCOPE_EXPORT(ssize_t, send, (int fd, const void* buffer, size_t bytes, int 
 STALLSCOPE_EXPORT(ssize_t, sendto,
                   (int fd, const void* buffer, size_t bytes, int flags, const sockaddr* to, socklen_t to_bytes)) {
   auto* real = STALLSCOPE_REAL(sendto);
-  return Transmit(wire::OsCall::kSendto, fd, WokenBySend(fd),
-                  [&]() { return real(fd, buffer, bytes, flags, to, to_bytes); });
+  return TransmitTo(
+      wire::OsCall::kSendto, fd, WokenBySend(fd), [&]() { return real(fd, buffer, bytes, flags, to, to_bytes); },
+      [&](const WaitFrame& frame) {
+        return to != nullptr && TellName(frame, wire::OsCall::kSendto, fd, to, to_bytes);
+      });
 }
 
 STALLSCOPE_EXPORT(ssize_t, sendmsg, (int fd, const msghdr* message, int flags)) {
   auto* real = STALLSCOPE_REAL(sendmsg);
-  return Transmit(wire::OsCall::kSendmsg, fd, WokenBySend(fd), [&]() { return real(fd, message, flags); });
+  return TransmitTo(
+      wire::OsCall::kSendmsg, fd, WokenBySend(fd), [&]() { return real(fd, message, flags); },
+      [&](const WaitFrame& frame) {
+        return message->msg_name != nullptr &&
+               TellName(frame, wire::OsCall::kSendmsg, fd, message->msg_name, message->msg_namelen);
+      });
+}
+
+STALLSCOPE_EXPORT(int, sendmmsg, (int fd, mmsghdr* messages, unsigned count, int flags)) {
+  auto* real = STALLSCOPE_REAL(sendmmsg);
+  int sent = 0;
+  return TransmitTo(
+      wire::OsCall::kSendmmsg, fd, WokenBySend(fd), [&]() { return sent = real(fd, messages, count, flags); },
+      [&](const WaitFrame& frame) { return TellNames(frame, fd, messages, sent); });
+}
+
+STALLSCOPE_EXPORT(int, recvmmsg, (int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout)) {
+  auto* real = STALLSCOPE_REAL(recvmmsg);
+  return Receive(wire::OsCall::kRecvmmsg, fd, [&]() { return real(fd, messages, count, flags, timeout); });
 }
 
 STALLSCOPE_EXPORT(int, accept, (int fd, sockaddr* address, socklen_t* address_bytes)) {

@@ -3,6 +3,7 @@
 
 #include <aio.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <mqueue.h>
 #include <signal.h>
 #include <spawn.h>
@@ -22,6 +23,8 @@
 #include "agent/entry/exports.h"
 #include "agent/entry/lifecycle.h"
 #include "agent/entry/real_calls.h"
+#include "agent/os/descriptor_calls.h"
+#include "agent/os/fd_table.h"
 #include "agent/os/wait_frame.h"
 
 namespace stallscope::agent {
@@ -32,6 +35,9 @@ enum class Failure { kErrno, kErrorNumber };
 struct TimedReals {
 #define STALLSCOPE_X(id, type, symbol, parameters, arguments, object, may_wait, failure) type(*symbol) parameters;
   STALLSCOPE_TIMED_CALLS(STALLSCOPE_X)
+#undef STALLSCOPE_X
+#define STALLSCOPE_X(id, symbol, parameters, arguments, object, note) int(*symbol) parameters;
+  STALLSCOPE_DESCRIPTOR_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
 };
 constinit TimedReals g_timed_real = {};
@@ -101,6 +107,13 @@ bool WritesToBuffer(const FILE* stream, size_t bytes) noexcept {
          static_cast<size_t>(stream->_IO_write_end - stream->_IO_write_ptr) >= bytes;
 }
 
+void NoteFcntl(int fd, int command, int result) noexcept {
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) NoteCopied(fd, result);
+}
+void NoteSocket(int result) noexcept {
+  if (result >= 0) SetFd(result, FdKind::kSocket);
+}
+
 }  // namespace
 
 void ResolveTimedCalls() noexcept {
@@ -108,6 +121,9 @@ void ResolveTimedCalls() noexcept {
 #define STALLSCOPE_X(id, type, symbol, parameters, arguments, object, may_wait, failure) \
   Resolve(&g_timed_real.symbol, #symbol, nullptr);
   STALLSCOPE_TIMED_CALLS(STALLSCOPE_X)
+#undef STALLSCOPE_X
+#define STALLSCOPE_X(id, symbol, parameters, arguments, object, note) Resolve(&g_timed_real.symbol, #symbol, nullptr);
+  STALLSCOPE_DESCRIPTOR_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
   Resolve(&g_versioned.spawn_2_2_5, "posix_spawn", "GLIBC_2.2.5");
   Resolve(&g_versioned.spawn_2_15, "posix_spawn", "GLIBC_2.15");
@@ -131,6 +147,17 @@ void ResolveTimedCalls() noexcept {
         wire::OsCall::id, object, [&]() __attribute__((always_inline)) { return real arguments; }); \
   }
 STALLSCOPE_TIMED_CALLS(STALLSCOPE_X)
+#undef STALLSCOPE_X
+
+#define STALLSCOPE_X(id, symbol, parameters, arguments, object, note)                               \
+  STALLSCOPE_EXPORT(int, symbol, parameters) {                                                      \
+    auto* real = STALLSCOPE_TIMED_REAL(g_timed_real, symbol);                                       \
+    const int result = Timed<Failure::kErrno>(                                                      \
+        wire::OsCall::id, object, [&]() __attribute__((always_inline)) { return real arguments; }); \
+    note;                                                                                           \
+    return result;                                                                                  \
+  }
+STALLSCOPE_DESCRIPTOR_CALLS(STALLSCOPE_X)
 #undef STALLSCOPE_X
 
 #define STALLSCOPE_SPAWN_HOOK(name, id, version)                                                                    \

@@ -1,5 +1,6 @@
 // Hooks that only time the call: one line each. The hook, its real function and its look-up come from here
-// (timed_calls.cc); kind, name and rule stand in proto/wire/os_calls.h under the same enumerator.
+// (timed_calls.cc); kind, name and rule stand in proto/wire/os_calls.h under the same enumerator. Calls that also make a
+// descriptor known are in descriptor_calls.h.
 //
 // X(enumerator, return type, symbol, (parameters), (arguments), object, whether the call may wait, how it tells failure)
 //   variadic functions have their optional argument spelled out: on x86-64 it is in a register whether it was given or not
@@ -34,18 +35,6 @@
     (fd, pieces, count, offset, flags), wire::FdObject(fd), true, kErrno)                                              \
   X(kPwritev2, ssize_t, pwritev64v2, (int fd, const iovec* pieces, int count, off_t offset, int flags),                \
     (fd, pieces, count, offset, flags), wire::FdObject(fd), true, kErrno)                                              \
-  X(kOpen, int, open, (const char* path, int flags, mode_t mode), (path, flags, mode), 0, true, kErrno)                \
-  X(kOpen, int, open64, (const char* path, int flags, mode_t mode), (path, flags, mode), 0, true, kErrno)              \
-  X(kOpen, int, __open_2, (const char* path, int flags), (path, flags), 0, true, kErrno)                               \
-  X(kOpen, int, __open64_2, (const char* path, int flags), (path, flags), 0, true, kErrno)                             \
-  X(kOpenat, int, openat, (int folder, const char* path, int flags, mode_t mode), (folder, path, flags, mode), 0,      \
-    true, kErrno)                                                                                                      \
-  X(kOpenat, int, openat64, (int folder, const char* path, int flags, mode_t mode), (folder, path, flags, mode), 0,    \
-    true, kErrno)                                                                                                      \
-  X(kOpenat, int, __openat_2, (int folder, const char* path, int flags), (folder, path, flags), 0, true, kErrno)       \
-  X(kOpenat, int, __openat64_2, (int folder, const char* path, int flags), (folder, path, flags), 0, true, kErrno)     \
-  X(kCreat, int, creat, (const char* path, mode_t mode), (path, mode), 0, true, kErrno)                                \
-  X(kCreat, int, creat64, (const char* path, mode_t mode), (path, mode), 0, true, kErrno)                              \
   X(kFsync, int, fsync, (int fd), (fd), wire::FdObject(fd), true, kErrno)                                              \
   X(kFdatasync, int, fdatasync, (int fd), (fd), wire::FdObject(fd), true, kErrno)                                      \
   X(kSync, void, sync, (), (), 0, true, kErrno)                                                                        \
@@ -68,10 +57,6 @@
   X(kFlock, int, flock, (int fd, int operation), (fd, operation), wire::FdObject(fd), true, kErrno)                    \
   X(kLockf, int, lockf, (int fd, int command, off_t bytes), (fd, command, bytes), wire::FdObject(fd), true, kErrno)    \
   X(kLockf, int, lockf64, (int fd, int command, off_t bytes), (fd, command, bytes), wire::FdObject(fd), true, kErrno)  \
-  X(kFcntl, int, fcntl, (int fd, int command, long argument), (fd, command, argument), wire::FdObject(fd), true,       \
-    kErrno)                                                                                                            \
-  X(kFcntl, int, fcntl64, (int fd, int command, long argument), (fd, command, argument), wire::FdObject(fd), true,     \
-    kErrno)                                                                                                            \
   X(kIoctl, int, ioctl, (int fd, unsigned long request, long argument), (fd, request, argument), wire::FdObject(fd),   \
     true, kErrno)                                                                                                      \
   X(kCopyFileRange, ssize_t, copy_file_range,                                                                          \
@@ -87,16 +72,8 @@
     true, kErrno)                                                                                                      \
   X(kVmsplice, ssize_t, vmsplice, (int fd, const iovec* pieces, size_t count, unsigned flags),                         \
     (fd, pieces, count, flags), wire::FdObject(fd), true, kErrno)                                                      \
-  X(kDup, int, dup, (int fd), (fd), wire::FdObject(fd), true, kErrno)                                                  \
-  X(kDup2, int, dup2, (int fd, int target), (fd, target), wire::FdObject(fd), true, kErrno)                            \
-  X(kDup3, int, dup3, (int fd, int target, int flags), (fd, target, flags), wire::FdObject(fd), true, kErrno)          \
   X(kMkfifo, int, mkfifo, (const char* path, mode_t mode), (path, mode), 0, true, kErrno)                              \
   X(kMkfifoat, int, mkfifoat, (int folder, const char* path, mode_t mode), (folder, path, mode), 0, true, kErrno)      \
-  X(kRecvmmsg, int, recvmmsg, (int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout),               \
-    (fd, messages, count, flags, timeout), wire::FdObject(fd), true, kErrno)                                           \
-  X(kSendmmsg, int, sendmmsg, (int fd, mmsghdr* messages, unsigned count, int flags), (fd, messages, count, flags),    \
-    wire::FdObject(fd), true, kErrno)                                                                                  \
-  X(kSocket, int, socket, (int domain, int type, int protocol), (domain, type, protocol), 0, true, kErrno)             \
   X(kBind, int, bind, (int fd, const sockaddr* address, socklen_t bytes), (fd, address, bytes), wire::FdObject(fd),    \
     true, kErrno)                                                                                                      \
   X(kListen, int, listen, (int fd, int backlog), (fd, backlog), wire::FdObject(fd), true, kErrno)                      \

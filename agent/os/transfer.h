@@ -21,9 +21,10 @@ __attribute__((always_inline)) inline auto Receive(wire::OsCall name, int fd, Ca
 // A write too short to be recorded as a call may still wake another process, which only the collector can know.
 void CommitSilentWrite(const WaitFrame& frame, wire::OsCall name, int fd) noexcept;
 
-template <typename Call>
-__attribute__((always_inline)) inline auto Transmit(wire::OsCall name, int fd, uint64_t woken, Call call) noexcept
-    -> decltype(call()) {
+// `told`: tells, after success, of whom the call woke by name; true when it has.
+template <typename Call, typename Told>
+__attribute__((always_inline)) inline auto TransmitTo(wire::OsCall name, int fd, uint64_t woken, Call call,
+                                                      Told told) noexcept -> decltype(call()) {
   WakeFrame wake;
   if (__builtin_expect(woken != 0, 0)) StartWakeSlow(&wake, woken);
   WaitFrame frame;
@@ -33,9 +34,17 @@ __attribute__((always_inline)) inline auto Transmit(wire::OsCall name, int fd, u
       FinishWait(&frame, {.result = result < 0 ? -errno : static_cast<int32_t>(result)}, wire::FdObject(fd));
   if (result >= 0) {
     FinishWake(wake, name, static_cast<uint64_t>(fd) + 1);
-    if (!recorded && wake.thread == nullptr && frame.thread != nullptr) CommitSilentWrite(frame, name, fd);
+    if (!told(frame) && !recorded && wake.thread == nullptr && frame.thread != nullptr) {
+      CommitSilentWrite(frame, name, fd);
+    }
   }
   return result;
+}
+
+template <typename Call>
+__attribute__((always_inline)) inline auto Transmit(wire::OsCall name, int fd, uint64_t woken, Call call) noexcept
+    -> decltype(call()) {
+  return TransmitTo(name, fd, woken, call, [](const WaitFrame&) { return false; });
 }
 
 }  // namespace stallscope::agent

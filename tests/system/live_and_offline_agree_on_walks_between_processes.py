@@ -7,6 +7,7 @@ from road import BUILD, FOLDER, STALLSCOPE, check_budget, end, of_pid, start, st
 STEPS = 200
 # Told by the processes themselves, and read out of their memory by the collector; and walks that go to and fro.
 RUNS = [("pipe", []), ("pipe", ["threads"]), ("tcp", ["threads"]), ("semaphore", []), ("mutex", ["threads"]),
+        ("fifo", ["threads"]), ("dgram_to", []), ("dgram_to", ["threads"]),
         ("there_and_back", []), ("there_and_back", ["threads"])]
 
 
