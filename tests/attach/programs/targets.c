@@ -13,6 +13,8 @@
  *   patches          replaces its own call slot of usleep at each line "p", puts back what was there at each "u", calls usleep at
  *                    each "c"; prints how often its own function came by
  *   in-hooks         threads that wait in different calls until a line comes in, are let go, and wait again; prints what each saw
+ *   binds PATH       eight threads that load copies of that library, whose slots are bound at their first calls, call into them and
+ *                    unload them; ends with "result ok" when each call came back right
  *   allocates        eight threads that do nothing but allocate, also one big block after another; the first one too
  *   plugin PATH      loads that library when a line comes in, and calls its function run() in a thread for each more line */
 #define _GNU_SOURCE
@@ -164,6 +166,36 @@ static int in_hooks(void) {
   return wrong != 0;
 }
 
+static const char *library;
+static void *binds(void *number) {
+  char command[512], path[256];
+  snprintf(path, sizeof(path), "/tmp/stallscope-attach-%d-%d.so", (int)getpid(), (int)(intptr_t)number);
+  snprintf(command, sizeof(command), "cp %s %s", library, path);
+  if (system(command) != 0) abort();
+  while (!stop) {
+    void *plugin = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    void *(*run)(void *) = plugin != NULL ? (void *(*)(void *))dlsym(plugin, "run") : NULL;
+    if (run == NULL || run(&generation) != &generation) __atomic_add_fetch(&wrong, 1, __ATOMIC_SEQ_CST);
+    if (plugin == NULL || dlclose(plugin) != 0) __atomic_add_fetch(&wrong, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&seen[0], 1, __ATOMIC_SEQ_CST);
+  }
+  unlink(path);
+  return NULL;
+}
+static int bind_all(const char *path) {
+  pthread_t threads[8];
+  library = path;
+  for (intptr_t i = 0; i < 8; ++i) pthread_create(&threads[i], NULL, binds, (void *)i);
+  ready(getpid());
+  char byte;
+  while (read(0, &byte, 1) > 0) {
+  }
+  stop = 1;
+  for (int i = 0; i < 8; ++i) pthread_join(threads[i], NULL);
+  printf("result %s, %ld loads\n", wrong == 0 ? "ok" : "WRONG", seen[0]);
+  return wrong != 0;
+}
+
 /* Where each thread is in the allocator at most moments, and waits in it for the others. */
 static void *allocates(void *unused) {
   (void)unused;
@@ -277,6 +309,8 @@ int main(int argc, char **argv) {
     return patches();
   } else if (strcmp(state, "in-hooks") == 0) {
     return in_hooks();
+  } else if (strcmp(state, "binds") == 0 && argc > 2) {
+    return bind_all(argv[2]);
   } else if (strcmp(state, "allocates") == 0) {
     return allocate();
   } else if (strcmp(state, "plugin") == 0) {
