@@ -41,6 +41,21 @@ std::string Grouped(const std::string& number) {
   return grouped;
 }
 
+constexpr size_t kLongestName = 120;  // of the text form
+
+// A name comes from the program and may hold anything: a row stays one line and does not steer the terminal. Cut between
+// characters of UTF-8.
+std::string NameCell(const std::string& name) {
+  std::string cell = name;
+  for (char& c : cell) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  if (cell.size() <= kLongestName) return cell;
+  size_t end = kLongestName - 3;
+  while (end > 0 && (static_cast<unsigned char>(cell[end]) & 0xc0) == 0x80) --end;
+  return cell.substr(0, end) + "...";
+}
+
 }  // namespace
 
 std::string FormatCsv(const SummaryInfo& summary, const std::vector<DurationRow>& rows) {
@@ -62,13 +77,13 @@ std::string FormatText(const SummaryInfo& summary, const std::vector<DurationRow
   for (const DurationRow& row : rows) {
     Cells cells = RowCells(row);
     for (size_t i = 0; i + 1 < kColumns; ++i) cells[i] = Grouped(cells[i]);
+    cells.back() = NameCell(cells.back());
     lines.push_back(std::move(cells));
   }
   std::array<size_t, kColumns> width{};
   for (const Cells& cells : lines) {
     for (size_t i = 0; i < kColumns; ++i) width[i] = std::max(width[i], cells[i].size());
   }
-  width[kColumns - 1] = std::min<size_t>(width[kColumns - 1], 120);
 
   std::string text = " ** " + std::string(summary.title) + " (" + std::string(summary.name) + "):\n\n";
   for (size_t line = 0; line < lines.size(); ++line) {
@@ -77,7 +92,7 @@ std::string FormatText(const SummaryInfo& summary, const std::vector<DurationRow
       if (i + 1 < kColumns) {
         text += ' ' + std::string(width[i] - cell.size(), ' ') + cell + ' ';
       } else {
-        text += ' ' + (cell.size() <= width[i] ? cell : cell.substr(0, width[i] - 3) + "...");
+        text += ' ' + cell;
       }
     }
     text += '\n';

@@ -5,20 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/tui/number_text.h"
+#include "tools/tui/styled_text.h"
 
 namespace stallscope::cli {
-namespace {
 
-// Names come from the program and may hold anything: one event stays one line.
-std::string OneLine(std::string_view text) {
-  std::string line(text);
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return line;
-}
-
-}  // namespace
+using tui::OneLine;
 
 EventLine::EventLine(std::string_view kind, uint32_t pid, HostNs begin, HostNs end)
     : kind_(kind), pid_(pid), begin_(begin), end_(end) {}

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stallscope::tui {
@@ -15,6 +16,10 @@ struct Span {
 };
 
 using StyledLine = std::vector<Span>;
+
+// Names come from the program and may hold anything: without what would end the line or steer the terminal, each byte of
+// which becomes '?'.
+std::string OneLine(std::string_view text);
 
 // Without styles, each line ended by '\n', no blanks at line ends.
 std::string PlainText(const std::vector<StyledLine>& lines);

@@ -50,7 +50,7 @@ class CursesTerminal : public Terminal {
       wmove(stdscr, static_cast<int>(row), 0);
       for (const Span& span : lines[row]) {
         wattrset(stdscr, AttributeOf(span.style));
-        waddstr(stdscr, span.text.c_str());
+        waddstr(stdscr, OneLine(span.text).c_str());
       }
     }
     wattrset(stdscr, A_NORMAL);
