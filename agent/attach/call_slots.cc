@@ -25,7 +25,7 @@ constinit std::atomic<bool> g_active{false};   // slots are taken, new modules a
 constinit std::atomic<bool> g_walking{false};  // one walker at a time
 constinit SlotTable g_table = {};
 constinit KnownModules g_known = {};
-constinit Module g_self = {};
+constinit ElfModule g_self = {};
 constinit std::atomic<unsigned long long> g_loads_seen{0};
 constinit unsigned long long g_unloads_seen = 0;
 constinit std::atomic<uint64_t> g_look_again_ns{0};
@@ -42,7 +42,7 @@ bool IsWritable(uintptr_t address) noexcept {
 // a module, its pages are writable: such a module must not be touched, since we would take the loader's right to write.
 class WritableRelro {
  public:
-  explicit WritableRelro(const Module& module) noexcept : module_(module) {}
+  explicit WritableRelro(const ElfModule& module) noexcept : module_(module) {}
   ~WritableRelro() {
     if (opened_) Protect(PROT_READ);
   }
@@ -68,7 +68,7 @@ class WritableRelro {
     return RawSyscall(SYS_mprotect, static_cast<long>(module_.relro_begin), static_cast<long>(Bytes()), rights) == 0;
   }
 
-  const Module& module_;
+  const ElfModule& module_;
   bool opened_ = false;
   uintptr_t good_page_ = 0;
 };
@@ -76,7 +76,7 @@ class WritableRelro {
 bool StartsWith(const char* text, const char* prefix) noexcept { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
 // The loader and the C library call themselves; the sanitizers' libraries are below every hook.
-bool LeftAlone(const Module& module) noexcept {
+bool LeftAlone(const ElfModule& module) noexcept {
   if (module.is_self) return true;
   for (const char* name :
        {"ld-linux", "linux-vdso", "libc.so.", "libasan.so", "libtsan.so", "libubsan.so", "liblsan.so"}) {
@@ -118,7 +118,7 @@ Hook HookFor(const char* name, const char* version) noexcept {
 // relocation the loader is to do: push $INDEX, in programs built for branch tracking with an endbr64 before it. (The linker mold has
 // the index in r11 by then, and one address for all: push %r11, push the module.) Any other address in the module is a function
 // that somebody has put there, perhaps the program itself.
-bool IsUnbound(const Module& module, const ElfW(Rela) & relocation, uintptr_t value) noexcept {
+bool IsUnbound(const ElfModule& module, const ElfW(Rela) & relocation, uintptr_t value) noexcept {
   constexpr uint8_t kEndBranch[] = {0xf3, 0x0f, 0x1e, 0xfa};
   constexpr uint8_t kPush = 0x68, kPushesR11[] = {0x41, 0x53, 0xff, 0x35};
   if (&relocation < module.plt_relocations || value < module.begin || value + 16 > module.end) return false;
@@ -139,7 +139,7 @@ struct Walk {
 };
 
 // Takes one slot where it may be taken.
-void TakeSlot(const Module& module, const ElfW(Rela) & relocation, WritableRelro* relro, bool* unbound) noexcept {
+void TakeSlot(const ElfModule& module, const ElfW(Rela) & relocation, WritableRelro* relro, bool* unbound) noexcept {
   const unsigned type = ELF64_R_TYPE(relocation.r_info);
   if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) return;
   const uint32_t symbol = ELF64_R_SYM(relocation.r_info);
@@ -160,7 +160,7 @@ void TakeSlot(const Module& module, const ElfW(Rela) & relocation, WritableRelro
   word->compare_exchange_strong(value, hook.hook, std::memory_order_relaxed);
 }
 
-void TakeSlotsOf(const Module& module, KnownModules::Entry* known, Walk* walk) noexcept {
+void TakeSlotsOf(const ElfModule& module, KnownModules::Entry* known, Walk* walk) noexcept {
   WritableRelro relro(module);
   if (!relro.IsFinished()) {
     ++walk->totals.modules_not_ready;
@@ -192,7 +192,7 @@ int VisitToTake(dl_phdr_info* info, size_t, void* argument) noexcept {
     g_unloads_seen = info->dlpi_subs;
     g_loads_seen.store(info->dlpi_adds + info->dlpi_subs, std::memory_order_relaxed);
   }
-  Module module;
+  ElfModule module;
   if (!ReadModule(info, &module) || LeftAlone(module)) return 0;
   ++walk->totals.modules;
   KnownModules::Entry* known = g_known.Find(module.base, reinterpret_cast<uintptr_t>(module.dynamic));
@@ -205,7 +205,8 @@ struct GiveBack {
   int32_t count = 0;
 };
 
-void GiveSlotBack(const Module& module, const ElfW(Rela) & relocation, WritableRelro* relro, GiveBack* back) noexcept {
+void GiveSlotBack(const ElfModule& module, const ElfW(Rela) & relocation, WritableRelro* relro,
+                  GiveBack* back) noexcept {
   const unsigned type = ELF64_R_TYPE(relocation.r_info);
   if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) return;
   const uintptr_t slot = module.base + relocation.r_offset;
@@ -219,7 +220,7 @@ void GiveSlotBack(const Module& module, const ElfW(Rela) & relocation, WritableR
 }
 
 int VisitToGiveBack(dl_phdr_info* info, size_t, void* argument) noexcept {
-  Module module;
+  ElfModule module;
   if (!ReadModule(info, &module) || LeftAlone(module)) return 0;
   WritableRelro relro(module);
   if (!relro.IsFinished()) return 0;  // being loaded: never taken

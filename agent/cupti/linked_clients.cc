@@ -12,12 +12,12 @@ namespace {
 
 constexpr char kFunction[] = "cuptiActivityRegisterCallbacks";
 
-bool IsWanted(const Module& module, uint32_t symbol) noexcept {
+bool IsWanted(const ElfModule& module, uint32_t symbol) noexcept {
   return module.symbols[symbol].st_shndx == SHN_UNDEF &&
          strcmp(module.strings + module.symbols[symbol].st_name, kFunction) == 0;
 }
 
-bool IsRelocatedBy(const Module& module, const ElfW(Rela) * relocations, uint64_t bytes) noexcept {
+bool IsRelocatedBy(const ElfModule& module, const ElfW(Rela) * relocations, uint64_t bytes) noexcept {
   for (uint64_t i = 0; i < bytes / sizeof(ElfW(Rela)); ++i) {
     const uint32_t symbol = ELF64_R_SYM(relocations[i].r_info);
     if (symbol != 0 && IsWanted(module, symbol)) return true;
@@ -35,7 +35,7 @@ bool HashIsEmpty(const uint32_t* gnu_hash) noexcept {
   return true;
 }
 
-bool Wants(const Module& module) noexcept {
+bool Wants(const ElfModule& module) noexcept {
   if (module.gnu_hash == nullptr || HashIsEmpty(module.gnu_hash)) {
     return IsRelocatedBy(module, module.plt_relocations, module.plt_relocation_bytes) ||
            IsRelocatedBy(module, module.relocations, module.relocation_bytes);
@@ -49,7 +49,7 @@ bool Wants(const Module& module) noexcept {
 }
 
 int Visit(dl_phdr_info* info, size_t, void* found) noexcept {
-  Module module;
+  ElfModule module;
   if (!ReadModule(info, &module) || module.is_self || !Wants(module)) return 0;
   *static_cast<bool*>(found) = true;
   return 1;

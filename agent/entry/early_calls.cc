@@ -49,14 +49,14 @@ struct OwnSymbol {
   void* found;
 };
 
-int VisitForOwnSymbol(const Module& module, void* argument) noexcept {
+int VisitForOwnSymbol(const ElfModule& module, void* argument) noexcept {
   auto* wanted = static_cast<OwnSymbol*>(argument);
   if (!module.is_self) wanted->found = Find(module, wanted->name, wanted->version);
   return wanted->found != nullptr ? 1 : 0;
 }
 
 // What the loader is going to write; where that is not known yet, nothing.
-void Relocate(const Module& self, const ElfW(Rela) * first, uint64_t bytes) noexcept {
+void Relocate(const ElfModule& self, const ElfW(Rela) * first, uint64_t bytes) noexcept {
   for (uint64_t i = 0; i < bytes / sizeof(*first); ++i) {
     const ElfW(Rela)& relocation = first[i];
     auto* place = reinterpret_cast<void**>(self.base + relocation.r_offset);
@@ -74,7 +74,7 @@ void Relocate(const Module& self, const ElfW(Rela) * first, uint64_t bytes) noex
 }
 
 // No copy of the module is made: that would be a call of memcpy.
-int VisitForSelf(const Module& module, void*) noexcept {
+int VisitForSelf(const ElfModule& module, void*) noexcept {
   if (!module.is_self) return 0;
   Relocate(module, module.relocations, module.relocation_bytes);
   Relocate(module, module.plt_relocations, module.plt_relocation_bytes);
@@ -84,11 +84,11 @@ int VisitForSelf(const Module& module, void*) noexcept {
 
 // A module of which nothing is known, in memory that may hold anything. Word by word, since compilers make a call of
 // memset of an ordinary initialisation.
-Module* MakeModule(void* memory) noexcept {
-  static_assert(sizeof(Module) % sizeof(uintptr_t) == 0);
+ElfModule* MakeModule(void* memory) noexcept {
+  static_assert(sizeof(ElfModule) % sizeof(uintptr_t) == 0);
   auto* words = static_cast<volatile uintptr_t*>(memory);
-  for (size_t i = 0; i < sizeof(Module) / sizeof(*words); ++i) words[i] = 0;
-  auto* module = static_cast<Module*>(memory);
+  for (size_t i = 0; i < sizeof(ElfModule) / sizeof(*words); ++i) words[i] = 0;
+  auto* module = static_cast<ElfModule*>(memory);
   module->soname = "";
   return module;
 }
@@ -97,10 +97,10 @@ Module* MakeModule(void* memory) noexcept {
 
 bool IsRelocated() noexcept { return g_own_address == const_cast<void**>(&g_own_address); }
 
-void VisitModulesEarly(int (*visit)(const Module& module, void* argument) noexcept, void* argument) noexcept {
+void VisitModulesEarly(int (*visit)(const ElfModule& module, void* argument) noexcept, void* argument) noexcept {
   for (const link_map* entry = g_first_module; entry != nullptr; entry = entry->l_next) {
-    alignas(Module) unsigned char memory[sizeof(Module)];
-    Module* module = MakeModule(memory);  // indirect_is_known: false
+    alignas(ElfModule) unsigned char memory[sizeof(ElfModule)];
+    ElfModule* module = MakeModule(memory);  // indirect_is_known: false
     module->base = entry->l_addr;
     module->is_self = entry->l_addr == reinterpret_cast<uintptr_t>(__ehdr_start);
     if (entry->l_ld != nullptr && ReadDynamic(entry->l_ld, module) && visit(*module, argument) != 0) return;

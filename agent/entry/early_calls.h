@@ -17,7 +17,7 @@
 
 namespace stallscope::agent {
 
-struct Module;
+struct ElfModule;
 
 // The loader has been here: everything works. Any time, any thread.
 bool IsRelocated() noexcept;
@@ -28,6 +28,6 @@ bool RelocateEarly() noexcept;
 
 // The same modules in the same order as dl_iterate_phdr's, without the ends of their segments, until `visit` says other
 // than 0. Indirect functions are no symbols of theirs.
-void VisitModulesEarly(int (*visit)(const Module& module, void* argument) noexcept, void* argument) noexcept;
+void VisitModulesEarly(int (*visit)(const ElfModule& module, void* argument) noexcept, void* argument) noexcept;
 
 }  // namespace stallscope::agent

@@ -11,7 +11,7 @@ bool SameText(const char* one, const char* other) noexcept {
 
 // Does symbol number `index` carry the version asked for? A module without versions, or a symbol of the base version,
 // serves any.
-bool VersionFits(const Module& module, uint32_t index, const char* version) noexcept {
+bool VersionFits(const ElfModule& module, uint32_t index, const char* version) noexcept {
   if (module.versions == nullptr) return true;
   const uint16_t entry = module.versions[index];
   const uint16_t number = entry & ~kVersionHidden;
@@ -30,7 +30,7 @@ bool VersionFits(const Module& module, uint32_t index, const char* version) noex
   return false;
 }
 
-bool Matches(const Module& module, uint32_t index, const char* name, const char* version) noexcept {
+bool Matches(const ElfModule& module, uint32_t index, const char* name, const char* version) noexcept {
   const ElfW(Sym)& symbol = module.symbols[index];
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
   if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) return false;
@@ -38,7 +38,7 @@ bool Matches(const Module& module, uint32_t index, const char* name, const char*
   return SameText(module.strings + symbol.st_name, name) && VersionFits(module, index, version);
 }
 
-uint32_t FindByGnuHash(const Module& module, const char* name, const char* version) noexcept {
+uint32_t FindByGnuHash(const ElfModule& module, const char* name, const char* version) noexcept {
   uint32_t hash = 5381;
   for (const char* c = name; *c != '\0'; ++c) hash = hash * 33 + static_cast<uint8_t>(*c);
   const uint32_t bucket_count = module.gnu_hash[0], first = module.gnu_hash[1], bloom_words = module.gnu_hash[2];
@@ -58,7 +58,7 @@ uint32_t FindByGnuHash(const Module& module, const char* name, const char* versi
   }
 }
 
-uint32_t FindBySysvHash(const Module& module, const char* name, const char* version) noexcept {
+uint32_t FindBySysvHash(const ElfModule& module, const char* name, const char* version) noexcept {
   const uint32_t symbol_count = module.sysv_hash[1];  // old linkers only; a plain scan is enough
   for (uint32_t index = 1; index < symbol_count; ++index) {
     if (Matches(module, index, name, version)) return index;
@@ -68,7 +68,7 @@ uint32_t FindBySysvHash(const Module& module, const char* name, const char* vers
 
 }  // namespace
 
-bool ReadDynamic(const ElfW(Dyn) * dynamic, Module* module) noexcept {
+bool ReadDynamic(const ElfW(Dyn) * dynamic, ElfModule* module) noexcept {
   module->dynamic = dynamic;
   uint64_t soname_offset = 0;
   for (; dynamic->d_tag != DT_NULL; ++dynamic) {
@@ -127,7 +127,7 @@ bool ReadDynamic(const ElfW(Dyn) * dynamic, Module* module) noexcept {
   return true;
 }
 
-bool ReadModule(const dl_phdr_info* info, Module* module) noexcept {
+bool ReadModule(const dl_phdr_info* info, ElfModule* module) noexcept {
   const ElfW(Dyn)* dynamic = nullptr;
   const auto self = reinterpret_cast<uintptr_t>(&ReadModule);
   module->base = info->dlpi_addr;
@@ -156,12 +156,12 @@ bool ReadModule(const dl_phdr_info* info, Module* module) noexcept {
   return true;
 }
 
-uint32_t FindIndex(const Module& module, const char* name, const char* version) noexcept {
+uint32_t FindIndex(const ElfModule& module, const char* name, const char* version) noexcept {
   if (module.gnu_hash != nullptr) return FindByGnuHash(module, name, version);
   return module.sysv_hash != nullptr ? FindBySysvHash(module, name, version) : 0;
 }
 
-void* AddressOf(const Module& module, uint32_t index) noexcept {
+void* AddressOf(const ElfModule& module, uint32_t index) noexcept {
   const ElfW(Sym)& symbol = module.symbols[index];
   const uintptr_t address = module.base + symbol.st_value;
   if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC) {
@@ -170,7 +170,7 @@ void* AddressOf(const Module& module, uint32_t index) noexcept {
   return reinterpret_cast<void*>(address);
 }
 
-const char* NeededVersion(const Module& module, uint32_t index) noexcept {
+const char* NeededVersion(const ElfModule& module, uint32_t index) noexcept {
   if (module.versions == nullptr || module.version_needs == nullptr) return nullptr;
   const uint16_t number = module.versions[index] & ~kVersionHidden;
   if (number <= 1) return nullptr;

@@ -12,7 +12,7 @@
 
 namespace stallscope::agent {
 
-struct Module {
+struct ElfModule {
   uintptr_t base = 0;
   uintptr_t begin = 0, end = 0;              // what its segments span
   uintptr_t relro_begin = 0, relro_end = 0;  // whole pages that the loader makes read-only after relocation
@@ -38,20 +38,20 @@ struct Module {
 inline constexpr uint16_t kVersionHidden = 0x8000;
 
 // False: nothing in it that could be looked at.
-bool ReadModule(const dl_phdr_info* info, Module* module) noexcept;
+bool ReadModule(const dl_phdr_info* info, ElfModule* module) noexcept;
 // The part of it that the dynamic section tells; module->base is set already.
-bool ReadDynamic(const ElfW(Dyn) * dynamic, Module* module) noexcept;
+bool ReadDynamic(const ElfW(Dyn) * dynamic, ElfModule* module) noexcept;
 
 // The symbol that the module defines under this name; version nullptr: the default one. 0: none.
-uint32_t FindIndex(const Module& module, const char* name, const char* version) noexcept;
+uint32_t FindIndex(const ElfModule& module, const char* name, const char* version) noexcept;
 
 // Its address, an indirect function resolved; nullptr where that cannot be done yet.
-void* AddressOf(const Module& module, uint32_t index) noexcept;
+void* AddressOf(const ElfModule& module, uint32_t index) noexcept;
 
 // Which version the module asks for in its symbol number `index` (an undefined one); nullptr: any.
-const char* NeededVersion(const Module& module, uint32_t index) noexcept;
+const char* NeededVersion(const ElfModule& module, uint32_t index) noexcept;
 
-inline void* Find(const Module& module, const char* name, const char* version) noexcept {
+inline void* Find(const ElfModule& module, const char* name, const char* version) noexcept {
   const uint32_t index = FindIndex(module, name, version);
   return index == 0 ? nullptr : AddressOf(module, index);
 }

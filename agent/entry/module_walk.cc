@@ -28,14 +28,14 @@ struct Search {
   void* first = nullptr;
 };
 
-bool HasPrefix(const Module& module, const char* prefix) noexcept {
+bool HasPrefix(const ElfModule& module, const char* prefix) noexcept {
   if (prefix == nullptr) return false;
   const char* name = module.soname;
   while (*prefix != '\0' && *prefix == *name) ++prefix, ++name;  // strncmp cannot be called early
   return *prefix == '\0';
 }
 
-int LookForSymbol(const Module& module, void* argument) noexcept {
+int LookForSymbol(const ElfModule& module, void* argument) noexcept {
   auto* search = static_cast<Search*>(argument);
   if (module.is_self) {
     search->past_self = true;
@@ -55,13 +55,13 @@ int LookForSymbol(const Module& module, void* argument) noexcept {
 }
 
 int VisitForSymbol(dl_phdr_info* info, size_t, void* argument) noexcept {
-  Module module;
+  ElfModule module;
   return ReadModule(info, &module) ? LookForSymbol(module, argument) : 0;
 }
 
 int VisitForModule(dl_phdr_info* info, size_t, void* argument) noexcept {
   auto* search = static_cast<Search*>(argument);
-  Module module;
+  ElfModule module;
   if (ReadModule(info, &module) && !module.is_self && HasPrefix(module, search->prefix)) search->module_found = true;
   return search->module_found ? 1 : 0;
 }
@@ -78,7 +78,7 @@ int VisitForVariable(dl_phdr_info* info, size_t, void* argument) noexcept {
   auto* search = static_cast<VariableSearch*>(argument);
   search->loads = info->dlpi_adds;
   if (search->loads == g_loads_searched.load(std::memory_order_relaxed)) return 1;
-  Module module;
+  ElfModule module;
   if (!ReadModule(info, &module) || module.is_self) return 0;
   const uint32_t index = FindIndex(module, search->name, nullptr);
   if (index == 0 || ELF64_ST_TYPE(module.symbols[index].st_info) != STT_OBJECT) return 0;
