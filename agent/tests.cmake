@@ -5,7 +5,8 @@ add_library(stallscope_agent_parts STATIC
   stream/ring_reader.cc)
 target_link_libraries(stallscope_agent_parts PRIVATE stallscope_agent_flags)
 target_compile_options(stallscope_agent_parts PRIVATE ${STALLSCOPE_SANITIZE_FLAGS})
-stallscope_test(agent_hot_test SRCS hot/recorder_test.cc hot/clock_test.cc entry/loader_use_test.cc LIBS stallscope_agent_parts)
+stallscope_test(agent_hot_test SRCS hot/recorder_test.cc hot/clock_test.cc entry/loader_use_test.cc attach/slot_table_test.cc
+  entry/elf_module_test.cc LIBS stallscope_agent_parts ${CMAKE_DL_LIBS})
 # Its reader looks at records while they are overwritten and finds out by their numbers: to ThreadSanitizer that is a race.
 if(NOT STALLSCOPE_SANITIZE STREQUAL "thread")
   stallscope_test(agent_ring_torture_test SRCS hot/ring_torture_test.cc LIBS stallscope_agent_parts LABELS safety)

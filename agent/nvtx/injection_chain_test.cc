@@ -125,15 +125,5 @@ TEST_F(InjectionChain, FunctionThatTheOtherToolLeftOut_ReachesUsAlone) {
   EXPECT_EQ(Fake().records.size(), 1u);
 }
 
-TEST(PreviousHandles, ManyHandles_AreKeptApartAndForgotten) {
-  static PreviousHandles handles;
-  for (uint64_t i = 1; i <= 2000; ++i) handles.Add(i * 4096, i);
-  for (uint64_t i = 1; i <= 2000; ++i) EXPECT_EQ(handles.Of(i * 4096), i);
-  EXPECT_EQ(handles.Take(4096), 1u);
-  EXPECT_EQ(handles.Of(4096), 0u);
-  EXPECT_EQ(handles.Of(0), 0u);
-  EXPECT_EQ(handles.Of(5), 0u);
-}
-
 }  // namespace
 }  // namespace stallscope::agent

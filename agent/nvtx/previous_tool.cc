@@ -8,11 +8,17 @@ constinit PreviousFunctions g_previous_core, g_previous_domains;
 
 void PreviousHandles::Add(uint64_t theirs, uint64_t ours) noexcept {
   if (theirs == 0) return;
+  // One that is there already first, also behind an entry that has become free: a second one would outlive a Take.
   for (uint32_t i = 0; i < kTries; ++i) {
     Entry& entry = entries_[(First(theirs) + i) % kEntries];
-    uint64_t found = entry.theirs.load(std::memory_order_acquire);
-    if (found == 0 && entry.theirs.compare_exchange_strong(found, theirs, std::memory_order_acq_rel)) found = theirs;
-    if (found != theirs) continue;
+    if (entry.theirs.load(std::memory_order_acquire) != theirs) continue;
+    entry.ours.store(ours, std::memory_order_release);
+    return;
+  }
+  for (uint32_t i = 0; i < kTries; ++i) {
+    Entry& entry = entries_[(First(theirs) + i) % kEntries];
+    uint64_t found = 0;
+    if (!entry.theirs.compare_exchange_strong(found, theirs, std::memory_order_acq_rel) && found != theirs) continue;
     entry.ours.store(ours, std::memory_order_release);
     return;
   }

@@ -8,7 +8,7 @@ if(BUILD_TESTING)
     LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})
   # With another tool that was configured first.
   stallscope_test(agent_nvtx_chain_test
-    SRCS ${_nvtx}/injection_chain_test.cc ${_nvtx}/names.cc ${_nvtx}/ranges.cc ${_nvtx}/text_ids.cc ${_nvtx}/injection.cc
+    SRCS ${_nvtx}/injection_chain_test.cc ${_nvtx}/previous_tool_test.cc ${_nvtx}/names.cc ${_nvtx}/ranges.cc ${_nvtx}/text_ids.cc ${_nvtx}/injection.cc
          ${_nvtx}/previous_tool.cc ${_nvtx}/../cuda/fake_agent.cc
     LIBS stallscope_cuda_headers ${CMAKE_DL_LIBS})
 endif()

@@ -2,7 +2,7 @@
 // content: a hash of the bytes in a direct-mapped table of one-word entries, the shared string table (a lock) only at
 // first sight.
 //
-// Any thread. Two texts with the same 64-bit hash would share an id; nothing but a label depends on it.
+// Any thread. Two texts whose hashes agree in 52 bits would share an id; nothing but a label depends on it.
 #pragma once
 
 #include <cstdint>
