@@ -73,7 +73,10 @@ class BeforeExec {
 STALLSCOPE_EXPORT(pid_t, fork, ()) {
   auto* real = STALLSCOPE_REAL(fork);
   LeaveIfLastOther();
-  return ForkedBy(real);
+  const pid_t child = ForkedBy(real);
+  // A thread of the program that was on its way out before may be gone now. CPython counts after the fork.
+  if (child > 0) LeaveIfLastOther();
+  return child;
 }
 
 STALLSCOPE_EXPORT(pid_t, _Fork, ()) {

@@ -36,6 +36,7 @@ constinit std::atomic<uint32_t> g_thread_state{kNone};
 constinit std::atomic<uint32_t> g_request{kNothing};  // futex: the thread sleeps on it where it cannot be rung for
 constinit std::atomic<uint32_t> g_done{0};            // futex: counts requests carried out
 constinit pthread_t g_thread = {};
+constinit long g_tid = 0;
 constinit Streamer g_streamer = {};
 constinit Connection g_quiet_connection = {};  // in the program's descriptor table, while there is no thread
 constinit uint64_t g_hellos = 0;
@@ -170,7 +171,8 @@ void Loop() noexcept {
 }
 
 void* StreamingThread(void*) noexcept {
-  ++t_local.inside;  // for good
+  ++t_local.inside;                // for good
+  g_tid = RawSyscall(SYS_gettid);  // read after a join
   RawSyscall(SYS_prctl, PR_SET_NAME, AsArgument("stallscope"));
   NeverPreempt();
   OwnFd memory_fd;
@@ -242,6 +244,17 @@ void JoinThread() noexcept {
   pthread_setcancelstate(before, nullptr);
 }
 
+// A thread that has been joined is still on its way out of the kernel, which counts it, and so does whoever looks there after a
+// fork (CPython from 3.12 on). Right after the join: later the number may be another thread's.
+void WaitUntilGone() noexcept {
+  const uint64_t deadline_ns = MonotonicNs() + kGoodbyeNs / 2;
+  const long pid = RawSyscall(SYS_getpid);
+  while (RawSyscall(SYS_tgkill, pid, g_tid, 0) == 0 && MonotonicNs() < deadline_ns) {
+    const timespec pause = {0, 20'000};
+    RawSyscall(SYS_nanosleep, AsArgument(&pause));
+  }
+}
+
 }  // namespace
 
 void SayHelloWithoutThread() noexcept {
@@ -296,6 +309,7 @@ void StopStreamingThread() noexcept {
   uint32_t ended = kEnded;
   if (!g_thread_state.compare_exchange_strong(ended, kStarting, std::memory_order_acquire)) return;
   JoinThread();
+  WaitUntilGone();
   g_thread_state.store(kNone, std::memory_order_relaxed);
   SayHelloWithoutThread();
 }
