@@ -4,9 +4,10 @@
 Preloaded it runs four times: no collector; a collector that reads everything, with every wait recorded (threshold 0); the same with the
 stack of every wait (agent/stacks); a collector that accepts and never reads. With --attach three times more, started plain and held by
 check.h until `stallscope attach` has answered: every wait recorded; the stack of every wait; a `stallscope detach` in the middle.
-usage: run_pair.py [--time-limit S] [--dies SIGNAL] [--beside LIBRARY [--beside-first]] [--any-report] [--silent]
+usage: run_pair.py [--time-limit S] [--dies SIGNAL] [--exits CODE] [--beside LIBRARY [--beside-first]] [--any-report] [--silent]
                    [--attach STALLSCOPE [--attach-refused WORDS] [--never-detached]] LIBRARY COMMAND...
   --dies SIGNAL           the program ends by this signal, which is as it should be
+  --exits CODE            the program ends with this code, which is as it should be
   --beside LIBRARY        a library that is preloaded in all runs; the agent once behind it, once in front of it
   --beside-first          only behind it
   --any-report            standard error is not compared: a report with addresses
@@ -107,6 +108,7 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--time-limit", type=float, default=60)
     parser.add_argument("--dies", type=int, default=0)
+    parser.add_argument("--exits", type=int)
     parser.add_argument("--beside", default="")
     parser.add_argument("--beside-first", action="store_true")
     parser.add_argument("--any-report", action="store_true")
@@ -122,7 +124,7 @@ def main():
     beside = {"LD_PRELOAD": options.beside} if options.beside else {}
     plain = run(options.command, dict(clean, **beside), options.time_limit)
     if (plain[0] in ("hangs", 99) or (plain[0] < 0 and plain[0] != -options.dies) or not plain[1] or
-            b"cannot be preloaded" in plain[2]):
+            b"cannot be preloaded" in plain[2] or (options.exits is not None and plain[0] != options.exits)):
         show("plain", plain)
         print("the program fails without the agent already")
         return 1
