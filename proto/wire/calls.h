@@ -98,7 +98,7 @@ enum class CudaCallClass : uint8_t {
   kFree = 14,             // argument: 0; of a pool that is trimmed: the bytes to keep
   kHostAlloc = 15,        // pinned allocation; argument: bytes
   kHostRegister = 16,     // pinning of memory that is there already; argument: bytes, 0 when it ends
-  kGraphBuild = 17,       // capture, instantiate, update, upload; argument: executable graph handle when known
+  kGraphBuild = 17,       // capture, instantiate, update, upload, destroy; argument: executable graph handle when known
   kModuleLoad = 18,       // code; object and argument: 0
   kHostFunc = 19,         // object: stream on which the program's function is to run
 };
