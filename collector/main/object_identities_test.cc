@@ -2,9 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -248,46 +246,6 @@ TEST_F(Identities, UnknownSockets_DoNotAskTheKernelForEach) {
   }
   EXPECT_THAT(LookUp(1), IsEmpty());
   EXPECT_EQ(sockets.asked, 1);
-}
-
-// The kernel's own answers, of sockets made here.
-uint64_t InodeOf(int fd) {
-  const std::string link = ProcFiles().DescriptorLink(static_cast<uint32_t>(getpid()), static_cast<uint32_t>(fd));
-  return std::stoull(link.substr(link.find('[') + 1));
-}
-
-TEST(UnixSockets, SocketPair_FindsTheOtherEnd) {
-  int ends[2];
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-  UnixSockets sockets;
-  const UnixSockets::Socket* found = sockets.Find(InodeOf(ends[0]), 1);
-  if (found == nullptr) GTEST_SKIP() << "the kernel answers no sock_diag here";
-  EXPECT_EQ(found->peer, InodeOf(ends[1]));
-  EXPECT_FALSE(found->datagram);
-  close(ends[0]);
-  close(ends[1]);
-}
-
-TEST(UnixSockets, BoundDatagramSocket_IsFoundByItsName) {
-  const std::string path =
-      (std::filesystem::path(::testing::TempDir()) / ("bound" + std::to_string(getpid()))).string();
-  const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  ASSERT_LT(path.size(), sizeof(address.sun_path));
-  path.copy(address.sun_path, path.size());
-  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  UnixSockets sockets;
-  const UnixSockets::Socket* found = sockets.Find(InodeOf(fd), 1);
-  if (found == nullptr) GTEST_SKIP() << "the kernel answers no sock_diag here";
-  EXPECT_TRUE(found->datagram);
-  EXPECT_EQ(found->name, path);
-  struct stat status = {};
-  ASSERT_EQ(stat(path.c_str(), &status), 0);
-  EXPECT_EQ(found->file, static_cast<uint32_t>(status.st_ino));
-  EXPECT_THAT(sockets.Named(UnixName(path), 1), ElementsAre(InodeOf(fd)));
-  close(fd);
-  unlink(path.c_str());
 }
 
 }  // namespace
