@@ -47,7 +47,9 @@ def check_mapped(agent, program, _):
         assert ("dd" in mapping["flags"]) == (mapping["offset"] >= memory.strings_at), mapping
     assert found[0]["offset"] == 0 and found[0]["permissions"] == "rw-s", found
     writable = sum(mapping["bytes"] for mapping in found if mapping["permissions"] == "rw-s")
-    assert writable < 8 << 20, f"{writable} bytes are writable, which mlockall would fill"
+    # A thread that the collector cannot keep up with goes on in a large ring, which counts by itself.
+    large = memory.big_records * 64 * sum(memory.slot(index)["big"] != 0 for index in range(memory.slots_used))
+    assert writable - large < 8 << 20, f"{writable} bytes are writable, which mlockall would fill; {large} of them in large rings"
     print(f"{writable >> 10} KB writable, {sum(mapping['resident_kb'] for mapping in found)} KB resident")
     collector.close()
     collector.release()
