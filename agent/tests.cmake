@@ -1,12 +1,12 @@
 # Unit tests of the agent's parts, in a program of their own: the recording and streaming code without its hooks.
 add_library(stallscope_agent_parts STATIC
   hot/clock.cc hot/current_wait.cc hot/process_state.cc hot/ring_writer.cc hot/string_table.cc hot/thread_slot.cc
-  hot/waiters.cc entry/early_calls.cc entry/elf_module.cc entry/loader_use.cc entry/own_fd.cc entry/shared_memory.cc stream/batch_encoder.cc stream/control.cc stream/object_ids.cc
+  hot/waiters.cc entry/early_calls.cc entry/elf_module.cc entry/loader_use.cc entry/own_fd.cc entry/shared_memory.cc os/fd_kinds.cc stream/batch_encoder.cc stream/control.cc stream/object_ids.cc
   stream/ring_reader.cc)
 target_link_libraries(stallscope_agent_parts PRIVATE stallscope_agent_flags)
 target_compile_options(stallscope_agent_parts PRIVATE ${STALLSCOPE_SANITIZE_FLAGS})
 stallscope_test(agent_hot_test SRCS hot/recorder_test.cc hot/clock_test.cc entry/loader_use_test.cc attach/slot_table_test.cc
-  entry/elf_module_test.cc LIBS stallscope_agent_parts ${CMAKE_DL_LIBS})
+  entry/elf_module_test.cc os/fd_kinds_test.cc LIBS stallscope_agent_parts ${CMAKE_DL_LIBS})
 # Its reader looks at records while they are overwritten and finds out by their numbers: to ThreadSanitizer that is a race.
 if(NOT STALLSCOPE_SANITIZE STREQUAL "thread")
   stallscope_test(agent_ring_torture_test SRCS hot/ring_torture_test.cc LIBS stallscope_agent_parts LABELS safety)

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 
+#include "collector/main/fake_unix_sockets.h"
 #include "proto/wire/shm.h"
 #include "proto/wire/unix_name.h"
 #include "stallscope/v1/frame.pb.h"
@@ -18,18 +19,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-class FakeSockets : public UnixSockets {
- public:
-  Sockets answer;
-  int asked = 0;
-
- protected:
-  Sockets Ask() override {
-    ++asked;
-    return answer;
-  }
-};
 
 // A folder that looks like /proc with one process, pid 42.
 class Identities : public ::testing::Test {
@@ -68,7 +57,7 @@ class Identities : public ::testing::Test {
 
   const std::filesystem::path root;
   const ProcFiles proc;
-  FakeSockets sockets;
+  FakeUnixSockets sockets;
   ObjectIdentities identities;
 };
 

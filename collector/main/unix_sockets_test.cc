@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <filesystem>
 
+#include "collector/main/fake_unix_sockets.h"
 #include "collector/main/proc_files.h"
 #include "proto/wire/unix_name.h"
 
@@ -81,20 +82,8 @@ TEST(UnixSockets, AbstractName_IsFoundWithTheNulThatItBeginsWith) {
   close(fd);
 }
 
-class Told : public UnixSockets {
- public:
-  Sockets answer;
-  int asked = 0;
-
- protected:
-  Sockets Ask() override {
-    ++asked;
-    return answer;
-  }
-};
-
 TEST(UnixSockets, WhatIsNotKnown_IsAskedForAgainButNotAtOnce) {
-  Told sockets;
+  FakeUnixSockets sockets;
   EXPECT_EQ(sockets.Find(7, 0), nullptr);
   sockets.answer[7].peer = 8;
   EXPECT_EQ(sockets.Find(7, UnixSockets::kAskAgainNs - 1), nullptr);
@@ -105,7 +94,7 @@ TEST(UnixSockets, WhatIsNotKnown_IsAskedForAgainButNotAtOnce) {
 }
 
 TEST(UnixSockets, NameTakenOverByAnotherSocket_IsNoticedAfterAWhile) {
-  Told sockets;
+  FakeUnixSockets sockets;
   sockets.answer[7] = {0, true, "/run/server", 3};
   EXPECT_THAT(sockets.Named(NumberOf("/run/server"), 0), ElementsAre(7u));
   sockets.answer = {{9, {0, true, "/run/server", 4}}};
@@ -114,7 +103,7 @@ TEST(UnixSockets, NameTakenOverByAnotherSocket_IsNoticedAfterAWhile) {
 }
 
 TEST(UnixSockets, StreamSocketsName_IsNobodyToSendTo) {
-  Told sockets;
+  FakeUnixSockets sockets;
   sockets.answer[7] = {0, false, "/run/server", 3};
   EXPECT_THAT(sockets.Named(NumberOf("/run/server"), 0), IsEmpty());
 }

@@ -46,14 +46,6 @@ class InjectionTest : public testing::Test {
   InjectionOptions options_;
 };
 
-TEST_F(InjectionTest, TheAgentInAProcess_IsReadFromItsOwnTables) {
-  LoadAgent(wire::AgentState::kDetached);
-  const LoadedAgent agent = LookAtAgent(getpid(), *target_.agent);
-  EXPECT_EQ(agent.state, wire::AgentState::kDetached);
-  EXPECT_EQ(agent.attach, reinterpret_cast<uint64_t>(&stallscope_attach));
-  EXPECT_EQ(agent.detach, reinterpret_cast<uint64_t>(&stallscope_detach));
-}
-
 TEST_F(InjectionTest, AModuleThatIsNoAgent_IsOneThatIsNotSetUp) {
   for (const MappedModule& module : target_.modules) {
     if (module.file_name() != "libc.so.6") continue;
@@ -96,12 +88,6 @@ TEST_F(InjectionTest, PathsThatDoNotFitIntoTheRequest_AreRefusedWhole) {
 TEST_F(InjectionTest, AnAgentThatTheProcessDoesNotSee_IsRefused) {
   options_.library = "/no/such/libstallscope.so";
   EXPECT_THAT(AttachRefusal(), HasSubstr("it does not see /no/such/libstallscope.so (a container, or another root)"));
-}
-
-TEST(SeesTheSameFile, OnlyWhereBothAreThereAndOne) {
-  EXPECT_TRUE(SeesTheSameFile(getpid(), ThisProgram()));
-  EXPECT_FALSE(SeesTheSameFile(getpid(), "/no/such/file"));
-  EXPECT_FALSE(SeesTheSameFile(1 << 30, ThisProgram()));
 }
 
 }  // namespace
